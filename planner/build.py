@@ -1,0 +1,167 @@
+"""A build: one complete replica group as it would be bought and run.
+
+A replica group is the unit that is bought, hosts sessions and fails together: several replicas
+in a node, one node, or several nodes with the fabric they need.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+from planner.demand import Footprint
+from planner.engines import Cache, Engine
+from planner.hardware import Chassis, Cpu, Dimm, Drive, Gpu, Nic, System
+from planner.layout import Budget, Layout, Pool
+from planner.models import Model
+
+
+@dataclass(frozen=True, eq=False)
+class Core:
+    """What is fixed before memory and drives are chosen: machine, GPUs and how the model runs.
+
+    Attributes
+    ----------
+    n_nodes : int
+        Nodes of the group.
+    replicas : int
+        Replicas of the group.
+    footprint : Footprint
+        Of one session in this KV format.
+    fabric_nics : int
+        Fabric cards per node; 0 where the group stays within a node and tiers are local.
+    layout_evidence : str
+        ``measured``, ``derived`` or ``assumed``.
+    system : System or None
+        The whole system that is bought instead of parts.
+    """
+
+    chassis: Chassis
+    gpu: Gpu
+    model: Model
+    engine: Engine
+    weights: str
+    footprint: Footprint
+    layout: Layout
+    n_nodes: int
+    replicas: int
+    budget: Budget
+    pool: Pool
+    layout_evidence: str
+    front_nic: Nic
+    front_nics: int
+    fabric_nic: Nic | None = None
+    fabric_nics: int = 0
+    system: System | None = None
+
+    @property
+    def n_gpus(self) -> int:
+        """GPUs of the group."""
+        return self.n_nodes * self.chassis.n_gpus
+
+    @property
+    def hbm_slots(self) -> int:
+        """Whole sessions that the group's KV pools hold at once."""
+        return self.replicas * self.layout.dp * self.pool.sessions
+
+    @property
+    def name(self) -> str:
+        """Short text that tells cores of one problem apart."""
+        machine = self.system.id if self.system else self.chassis.id
+        nodes = f" x{self.n_nodes}" if self.n_nodes > 1 else ""
+        replicas = f"{self.replicas}x " if self.replicas > 1 else ""
+        how = f"{replicas}{self.layout.name} {self.weights} {self.footprint.kv.name} {self.engine.id}"
+        return f"{machine}{nodes} / {self.gpu.id} / {how}"
+
+
+@dataclass(frozen=True, eq=False)
+class Build:
+    """A core with its processors, memory and drives, its cost and what it hosts.
+
+    Attributes
+    ----------
+    dimms, drives : int
+        Per node.
+    cost_cents : int
+        Of one group, node lines only, in the price case of the problem.
+    power_w : int
+        Peak of one group.
+    reach : int
+        Open sessions that the group hosts: the smallest over its limits.
+    limiting : str
+        The limit that decides the reach.
+    racks_per : int
+        Nodes of this kind that share a rack.
+    """
+
+    core: Core
+    cache: Cache
+    cpu: Cpu
+    dimm: Dimm
+    dimms: int
+    drive: Drive | None
+    drives: int
+    boot: Drive
+    cost_cents: int = 0
+    opex_cents: int = 0
+    power_w: int = 0
+    reach: int = 0
+    limiting: str = ""
+    racks_per: int = 1
+
+    @property
+    def n_nodes(self) -> int:
+        """Nodes of one group."""
+        return self.core.n_nodes
+
+    @property
+    def ram_bytes(self) -> int:
+        """Host memory of one node."""
+        return self.dimms * self.dimm.capacity_bytes
+
+    @property
+    def nvme_bytes(self) -> int:
+        """Data drives of one node."""
+        return self.drives * self.drive.capacity_bytes if self.drive else 0
+
+    @property
+    def node_power_w(self) -> int:
+        """Peak watts of one node."""
+        return node_power_w(self.core, self.cpu, self.dimm, self.dimms, self.drive, self.drives, self.boot)
+
+    @property
+    def name(self) -> str:
+        """Text that names the build in plans; unique within a problem."""
+        drives = f"{self.drives}x {self.drive.id}" if self.drive else "no data drives"
+        return f"{self.core.name} / {self.cpu.id} / {self.dimms}x {self.dimm.id} / {drives}"
+
+    def parts(self) -> tuple[tuple[str, str, int], ...]:
+        """Return (category, part id, count) of one node, front and fabric cards included."""
+        core, chassis = self.core, self.core.chassis
+        rows = [
+            ("chassis", chassis.id, 1),
+            ("gpu", core.gpu.id, chassis.n_gpus),
+            ("cpu", self.cpu.id, chassis.n_cpus),
+            ("dimm", self.dimm.id, self.dimms),
+            ("boot drive", self.boot.id, chassis.boot_drives),
+        ]
+        if self.drive:
+            rows.append(("drive", self.drive.id, self.drives))
+        rows.append(("nic", core.front_nic.id, core.front_nics))
+        if core.fabric_nic and core.fabric_nics:
+            rows.append(("nic", core.fabric_nic.id, core.fabric_nics))
+        return tuple(row for row in rows if row[2])
+
+
+def node_power_w(core: Core, cpu: Cpu, dimm: Dimm, dimms: int, drive: Drive | None, drives: int, boot: Drive) -> int:
+    """Return the peak watts of one node: every part at its limit."""
+    chassis = core.chassis
+    watts = chassis.base_w + chassis.n_gpus * core.gpu.power_w + chassis.n_cpus * cpu.power_w
+    watts += dimms * dimm.power_w + (drives * drive.power_w if drive else 0)
+    watts += chassis.boot_drives * boot.power_w + core.front_nics * core.front_nic.power_w
+    return watts + (core.fabric_nics * core.fabric_nic.power_w if core.fabric_nic else 0)
+
+
+def share_of_open(part: int, whole: int) -> Fraction:
+    """Return `part` of `whole` sessions, 0 where there are none."""
+    return Fraction(part, whole) if whole else Fraction(0)

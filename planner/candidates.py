@@ -1,0 +1,387 @@
+"""The builds worth offering to the solver.
+
+For each core, memory and drives are chosen apart: each option's reach is known alone, and a
+build's reach is the smallest. An option or build is dropped only if another is at least as good
+in everything the program counts (dominance), so no optimum is lost; see docs/math.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from operator import add
+
+from planner.build import Build, Core, node_power_w
+from planner.constraints import GROUP_LIMITS, Situation, reach
+from planner.constraints.dram import tier_gib
+from planner.constraints.first_token import core_seconds
+from planner.constraints.nvme import tier_gb
+from planner.constraints.rack_units import group_rack_units
+from planner.constraints.stock import group_pieces
+from planner.cores import Offer, Rejections, cores, offer
+from planner.costs import Pricing, group_drivers
+from planner.dominance import undominated
+from planner.errors import InfeasibleError, PriceMissingError
+from planner.hardware import Catalog, Chassis, Cpu, Dimm
+from planner.loading import Shelf
+from planner.scenario import Scenario
+from planner.units import ceil
+
+_NO_LIMIT = 10**12
+
+
+@dataclass(frozen=True)
+class Candidates:
+    """What the optimiser chooses from.
+
+    Attributes
+    ----------
+    builds : tuple of Build
+        In canonical order, dominated ones left out.
+    every : tuple of Build
+        The same before builds on different machines were compared; for questions that exclude
+        machines.
+    rejected : Rejections
+        Why others are not among them.
+    considered : int
+        Combinations of core, memory and drives that were legal before dominance.
+    """
+
+    builds: tuple[Build, ...]
+    every: tuple[Build, ...]
+    rejected: Rejections
+    considered: int
+
+
+@dataclass(frozen=True)
+class _Half:
+    """Memory or drives of a node: what they cost, draw and let a group host.
+
+    Attributes
+    ----------
+    adds : tuple of int
+        Coordinates that add up over the halves of a node; less is better.
+    reach : int
+        Open sessions that a group hosts as far as this half is concerned.
+    read : int
+        Bytes per second that the drives read: decides the first token.
+    """
+
+    build: Build
+    adds: tuple[int, ...]
+    reach: int
+    read: int = 0
+
+    @property
+    def vector(self) -> tuple[int, ...]:
+        return (*self.adds, -self.reach, -self.read)
+
+
+@dataclass(frozen=True)
+class _Way:
+    """A core with what its own limits let it host and its part of the first token's time."""
+
+    core: Core
+    reach: int
+    micros: int
+
+    @property
+    def vector(self) -> tuple[int, ...]:
+        return (-self.reach, self.micros)
+
+
+def find_candidates(scenario: Scenario, shelf: Shelf, pricing: Pricing) -> Candidates:
+    """Return the builds that the scenario allows, dominated ones left out.
+
+    Raises
+    ------
+    InfeasibleError
+        If no build can host a session; the message lists why.
+    PriceMissingError
+        If only missing prices stand in the way.
+    """
+    rejected = Rejections()
+    found = offer(scenario, shelf)
+    at = Situation.of(scenario)
+    every: list[Build] = []
+    considered = 0
+    for ways in _by_machine(scenario, shelf, found, pricing, at, rejected):
+        made, count = _machine_builds(ways, found, shelf.catalog, pricing, at, rejected)
+        every += made
+        considered += count
+    if not every:
+        _explain_empty(scenario, pricing, rejected)
+    every.sort(key=lambda build: build.name)
+    return Candidates(keep_best(every, at, shelf.catalog), tuple(every), rejected, considered)
+
+
+def keep_best(builds: Sequence[Build], at: Situation, catalog: Catalog) -> tuple[Build, ...]:
+    """Return the builds that no other dominates in anything that the program counts."""
+    kept = undominated([build_vector(build, at, catalog) for build in builds])
+    return tuple(builds[i] for i in kept)
+
+
+def _by_machine(
+    scenario: Scenario, shelf: Shelf, found: Offer, pricing: Pricing, at: Situation, rejected: Rejections
+) -> Iterator[list[_Way]]:
+    """Yield the ways to run the model on one machine in one KV format, worse ways left out.
+
+    On the same machine and format all ways cost the same; they differ in what they host and in
+    the first token's time only.
+    """
+    groups: dict[tuple[object, ...], list[_Way]] = {}
+    for core in cores(scenario, shelf, found, rejected):
+        missing = pricing.unpriced(_fixed_parts(core))
+        if missing:
+            rejected.add_unpriced(missing)
+            continue
+        hosted, kind = _core_reach(core, found, shelf.catalog, at)
+        if hosted == 0:
+            rejected.add(f"{core.gpu.id} {core.layout.name}: hosts nothing under '{kind}'")
+            continue
+        seconds = core_seconds(core, found.cache, at) if GROUP_LIMITS["first_token"].active(at) else 0
+        key = (core.chassis, core.gpu, core.system, core.n_nodes, core.footprint.kv, core.fabric_nics)
+        groups.setdefault(key, []).append(_Way(core, min(hosted, at.open), ceil(seconds * 10**6)))
+    for ways in groups.values():
+        yield [ways[i] for i in undominated([way.vector for way in ways])]
+
+
+def _fixed_parts(core: Core) -> Iterator[str]:
+    if core.system is not None:
+        yield core.system.id
+    else:
+        yield from (core.chassis.id, core.gpu.id)
+    yield core.front_nic.id
+    if core.fabric_nic is not None:
+        yield core.fabric_nic.id
+
+
+def _machine_builds(
+    ways: Sequence[_Way], found: Offer, catalog: Catalog, pricing: Pricing, at: Situation,
+    rejected: Rejections,
+) -> tuple[list[Build], int]:  # fmt: skip
+    blank = _blank(ways[0].core, found, catalog)
+    hosts = _halves(_host_options(blank, catalog), "host", pricing, at, rejected)
+    drives = _halves(_drive_options(blank, catalog, at), "drives", pricing, at, rejected)
+    made: list[Build] = []
+    for way in ways:
+        some = _skyline([replace(h, reach=min(h.reach, way.reach)) for h in hosts])
+        fast = [replace(d, reach=min(d.reach, way.reach)) for d in drives if _in_time(way, d, at)]
+        if drives and not fast:
+            rejected.add(f"{way.core.gpu.id} {way.core.layout.name}: first token later than promised")
+        made += _pairs(way, some, _skyline(fast), catalog, at, rejected)
+    return [_with_costs(build, pricing, at, catalog) for build in made], len(hosts) * len(drives)
+
+
+def _pairs(
+    way: _Way, hosts: Sequence[_Half], drives: Sequence[_Half], catalog: Catalog, at: Situation,
+    rejected: Rejections,
+) -> list[Build]:  # fmt: skip
+    pairs = [(host, drive) for host in hosts for drive in drives]
+    legal = []
+    vectors = []
+    for host, drive in pairs:
+        build = _join(way.core, host, drive)
+        fault = _machine_fault(build, catalog)
+        if fault:
+            rejected.add(fault)
+            continue
+        legal.append(build)
+        adds = tuple(map(add, host.adds, drive.adds))
+        vectors.append((*adds, -build.reach, -racks_per(build, catalog)))
+    return [legal[i] for i in undominated(vectors)]
+
+
+def _in_time(way: _Way, half: _Half, at: Situation) -> bool:
+    limit = GROUP_LIMITS["first_token"]
+    return not limit.active(at) or limit.have(replace(half.build, core=way.core), at) >= 0
+
+
+def _with_costs(build: Build, pricing: Pricing, at: Situation, catalog: Catalog) -> Build:
+    return replace(
+        build,
+        cost_cents=pricing.group_cents(build),
+        opex_cents=pricing.opex_cents(build.power_w),
+        racks_per=racks_per(build, catalog),
+        limiting=limiting_kind(build, at),
+    )
+
+
+def _blank(core: Core, found: Offer, catalog: Catalog) -> Build:
+    cpu = next(iter(catalog.cpus().values()))
+    dimm = next(iter(catalog.dimms().values()))
+    boot = catalog.drives()[catalog.cluster.boot_drive]
+    return Build(core, found.cache, cpu, dimm, 0, None, 0, boot)
+
+
+def _host_options(blank: Build, catalog: Catalog) -> Iterator[Build]:
+    system, chassis = blank.core.system, blank.core.chassis
+    if system is not None:
+        cpu, dimm = catalog.cpus()[system.cpu], catalog.dimms()[system.dimms.part]
+        boot = catalog.drives()[system.boot.part]
+        yield replace(blank, cpu=cpu, dimm=dimm, dimms=system.dimms.count, boot=boot)
+        return
+    for cpu in catalog.cpus().values():
+        if cpu.platform in chassis.cpu_platforms:
+            for dimm in catalog.dimms().values():
+                for count in populations(chassis, cpu, dimm):
+                    yield replace(blank, cpu=cpu, dimm=dimm, dimms=count)
+
+
+def populations(chassis: Chassis, cpu: Cpu, dimm: Dimm) -> tuple[int, ...]:
+    """Return the balanced DIMM counts: one or two on every channel of every socket."""
+    if dimm.capacity_bytes > chassis.max_dimm_bytes:
+        return ()
+    channels = chassis.n_cpus * cpu.memory_channels
+    counts = [channels] + ([2 * channels] if cpu.speed_2dpc else [])
+    return tuple(count for count in counts if count <= chassis.dimm_slots)
+
+
+def _drive_options(blank: Build, catalog: Catalog, at: Situation) -> Iterator[Build]:
+    system, chassis = blank.core.system, blank.core.chassis
+    if system is not None:
+        for inside in system.drives[:1]:
+            yield replace(blank, drive=catalog.drives()[inside.part], drives=inside.count)
+        if not system.drives:
+            yield blank
+        return
+    if at.scenario.tiers.nvme == "none":
+        yield blank
+        return
+    for drive in catalog.drives().values():
+        if drive.role == "data" and set(drive.form_factors) & set(chassis.drive_form_factors):
+            for count in range(1, chassis.drive_bays + 1):
+                yield replace(blank, drive=drive, drives=count)
+
+
+def _halves(
+    options: Iterable[Build], depends: str, pricing: Pricing, at: Situation, rejected: Rejections
+) -> list[_Half]:
+    """Return the priced options that host anything, dominated ones left out."""
+    kept = []
+    for build in options:
+        rows = _paid_parts(build, depends)
+        missing = pricing.unpriced(part for part, count in rows if count)
+        if missing:
+            rejected.add_unpriced(missing)
+            continue
+        hosted = _reach(build, depends, at)
+        if hosted > 0:
+            read = build.drives * build.drive.read_bytes_per_s if build.drive else 0
+            kept.append(_Half(build, _adds(build, depends, rows, pricing, at), hosted, read))
+    return _skyline(kept)
+
+
+def _paid_parts(build: Build, depends: str) -> list[tuple[str, int]]:
+    if build.core.system is not None:
+        return []
+    if depends == "host":
+        return [(build.cpu.id, build.core.chassis.n_cpus), (build.dimm.id, build.dimms)]
+    return [(build.drive.id, build.drives)] if build.drive else []
+
+
+def _adds(
+    build: Build, depends: str, rows: Sequence[tuple[str, int]], pricing: Pricing, at: Situation
+) -> tuple[int, ...]:
+    cents = sum(count * pricing.cents(part) for part, count in rows)
+    tax = sum(count * pricing.tax_on(pricing.cents(part)) for part, count in rows)
+    pieces = dict(rows)
+    if depends == "host":
+        watts = build.core.chassis.n_cpus * build.cpu.power_w + build.dimms * build.dimm.power_w
+        pool = (-tier_gib(build, at), 0) if at.pooled else (0, 0)
+    else:
+        watts = build.drives * build.drive.power_w if build.drive else 0
+        pool = (0, -tier_gb(build)) if at.pooled else (0, 0)
+    stock = tuple(pieces.get(part, 0) for part in at.scenario.limits.stock)
+    return (cents, tax, watts, *pool, *stock)
+
+
+def _reach(build: Build, depends: str, at: Situation) -> int:
+    skipped = _pooled_kinds(at) | {"first_token"}
+    bounds = [
+        reach(limit, build, at)
+        for limit in GROUP_LIMITS.values()
+        if limit.depends == depends and limit.kind not in skipped and limit.active(at)
+    ]
+    return min([at.open, *(b for b in bounds if b is not None)])
+
+
+def _pooled_kinds(at: Situation) -> set[str]:
+    return {"dram", "nvme"} if at.pooled else set()
+
+
+def _core_reach(core: Core, found: Offer, catalog: Catalog, at: Situation) -> tuple[int, str]:
+    blank = _blank(core, found, catalog)
+    bounds = [(_NO_LIMIT, "")]
+    for limit in GROUP_LIMITS.values():
+        if limit.depends == "core" and limit.active(at):
+            bound = reach(limit, blank, at)
+            if bound is not None:
+                bounds.append((bound, limit.kind))
+    return min(bounds)
+
+
+def _skyline(halves: Sequence[_Half]) -> list[_Half]:
+    return [halves[i] for i in undominated([half.vector for half in halves])]
+
+
+def _join(core: Core, host: _Half, drive: _Half) -> Build:
+    other = drive.build
+    build = host.build
+    power = node_power_w(core, build.cpu, build.dimm, build.dimms, other.drive, other.drives, build.boot)
+    return replace(
+        build, core=core, drive=other.drive, drives=other.drives,
+        reach=min(host.reach, drive.reach), power_w=core.n_nodes * power,
+    )  # fmt: skip
+
+
+def limiting_kind(build: Build, at: Situation) -> str:
+    """Return the group limit that decides the reach of `build`, the first of several."""
+    bounds = []
+    for order, limit in enumerate(GROUP_LIMITS.values()):
+        if limit.kind not in _pooled_kinds(at) and limit.active(at):
+            bound = reach(limit, build, at)
+            if bound is not None:
+                bounds.append((bound, order, limit.kind))
+    return min(bounds)[2] if bounds else ""
+
+
+def _machine_fault(build: Build, catalog: Catalog) -> str:
+    chassis, watts = build.core.chassis, build.power_w // build.n_nodes
+    if watts > chassis.power_limit_w:
+        return f"{chassis.id}: builds beyond its power supplies' {chassis.power_limit_w} W are not offered"
+    if racks_per(build, catalog) < 1:
+        return f"{chassis.id}: a node of {watts} W does not fit a rack of {catalog.cluster.rack_w} W"
+    return ""
+
+
+def racks_per(build: Build, catalog: Catalog) -> int:
+    """Return how many nodes of this build share a rack."""
+    rack, chassis = catalog.cluster, build.core.chassis
+    return min(rack.rack_units // chassis.rack_units, rack.rack_w * build.n_nodes // build.power_w)
+
+
+def _watts_count(at: Situation) -> bool:
+    return at.scenario.limits.power_w is not None or at.scenario.objective == "tco"
+
+
+def build_vector(build: Build, at: Situation, catalog: Catalog) -> tuple[int, ...]:
+    """Return all that the program counts of one group, each so that less is better."""
+    pooled = (-tier_gib(build, at), -tier_gb(build)) if at.pooled else ()
+    stock = tuple(group_pieces(build, part) for part in at.scenario.limits.stock)
+    watts = build.power_w if _watts_count(at) else 0
+    drivers = group_drivers(build, catalog).values()
+    fixed = (build.cost_cents, build.opex_cents if _watts_count(at) else 0, group_rack_units(build))
+    return (*fixed, *drivers, watts, -build.reach, -build.racks_per, *pooled, *stock)
+
+
+def _explain_empty(scenario: Scenario, pricing: Pricing, rejected: Rejections) -> None:
+    if rejected.unpriced and not rejected.reasons:
+        parts = ", ".join(rejected.unpriced)
+        raise PriceMissingError(
+            f"{scenario.name}: no build can be priced; price book '{pricing.book.id}' lacks {parts}"
+        )
+    lines = [f"{scenario.name}: no build can host a session. Why:"]
+    lines += [f"  - {reason} ({count}x)" for reason, count in list(rejected.reasons.items())[:12]]
+    lines += [f"  - no price for {part} in '{pricing.book.id}'" for part in list(rejected.unpriced)[:8]]
+    raise InfeasibleError("\n".join(lines))

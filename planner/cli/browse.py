@@ -1,0 +1,83 @@
+"""Commands to look around: catalog, model, schema."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated
+
+import typer
+
+from planner.cli.options import CatalogDirs, Format, OutputFile, PriceFiles, load, write
+
+Book = Annotated[str, typer.Option("--book", metavar="ID", help="Price book for the prices shown.")]
+DEFAULT_BOOK = "us-2026-11"
+
+catalog_app = typer.Typer(help="List and show parts with their prices and evidence.", no_args_is_help=True)
+model_app = typer.Typer(help="List and show models.", no_args_is_help=True)
+
+
+@catalog_app.command("list")
+def catalog_list(
+    kind: Annotated[str | None, typer.Argument(metavar="KIND", help="gpu, chassis, cpu, dimm, drive, system ...")] = None,
+    book: Book = DEFAULT_BOOK,
+    form: Format = None,
+    output: OutputFile = None,
+    catalog: CatalogDirs = None,
+    prices: PriceFiles = None,
+) -> None:  # fmt: skip
+    """List the parts of the catalogue."""
+    from planner.views.catalog import list_report
+
+    write(list_report(load(catalog, prices).catalog, kind, book), form, output)
+
+
+@catalog_app.command("show")
+def catalog_show(
+    part: Annotated[str, typer.Argument(metavar="PART", help="Part id.")],
+    book: Book = DEFAULT_BOOK,
+    form: Format = None,
+    output: OutputFile = None,
+    catalog: CatalogDirs = None,
+    prices: PriceFiles = None,
+) -> None:
+    """Show one part: every value with its evidence, its price, and systems against their parts."""
+    from planner.views.catalog import show_report
+
+    write(show_report(load(catalog, prices).catalog, part, book), form, output)
+
+
+@model_app.command("list")
+def model_list(form: Format = None, output: OutputFile = None, catalog: CatalogDirs = None) -> None:
+    """List the models with their KV bytes per token."""
+    from planner.views.model import list_report
+
+    write(list_report(load(catalog, None)), form, output)
+
+
+@model_app.command("show")
+def model_show(
+    model: Annotated[str, typer.Argument(metavar="MODEL", help="Model id or alias.")],
+    form: Format = None,
+    output: OutputFile = None,
+    catalog: CatalogDirs = None,
+) -> None:
+    """Show one model: parameters, weight bytes, KV bytes per format and where each exists."""
+    from planner.views.model import show_report
+
+    write(show_report(load(catalog, None), model), form, output)
+
+
+def schema(
+    name: Annotated[str, typer.Argument(metavar="scenario|catalog|prices", help="Which files it describes.")],
+) -> None:
+    """Print the JSON Schema of a kind of file, for editors."""
+    from planner.schema import schema_text
+
+    sys.stdout.write(schema_text(name))
+
+
+def register(app: typer.Typer) -> None:
+    """Add these commands."""
+    app.add_typer(catalog_app, name="catalog")
+    app.add_typer(model_app, name="model")
+    app.command("schema")(schema)

@@ -1,0 +1,99 @@
+"""Options that commands share, and what they turn into."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from planner.errors import UsageError, nearest
+
+if TYPE_CHECKING:
+    from planner.loading import Shelf
+    from planner.render import Report
+    from planner.scenario import Scenario
+
+ScenarioName = Annotated[str, typer.Argument(metavar="SCENARIO", help="A shipped name or a YAML file.")]
+CatalogDirs = Annotated[
+    list[Path] | None,
+    typer.Option("--catalog", metavar="DIR", help="A catalogue folder over the shipped one; repeatable."),
+]
+PriceFiles = Annotated[
+    list[Path] | None,
+    typer.Option("--prices", metavar="FILE", help="A price book over the shipped ones; repeatable."),
+]
+Sets = Annotated[
+    list[str] | None, typer.Option("--set", metavar="PATH=VALUE", help="Override one setting; repeatable.")
+]
+Variant = Annotated[str | None, typer.Option("--variant", metavar="NAME", help="A variant of the scenario.")]
+Format = Annotated[str | None, typer.Option("-f", "--format", metavar="FORMAT", help="table, json, csv or md.")]
+OutputFile = Annotated[
+    Path | None,
+    typer.Option("-o", "--output", metavar="FILE", help="Write to a file; its suffix chooses the format."),
+]
+Solver = Annotated[str, typer.Option("--solver", metavar="NAME", help="highs or cbc.")]
+TimeLimit = Annotated[
+    float | None, typer.Option("--time-limit", metavar="SECONDS", help="Stop the solver after this long.")
+]
+
+
+def load(catalog: list[Path] | None, prices: list[Path] | None) -> Shelf:
+    """Load the catalogue with the layers that the options name."""
+    from planner.loading import load_shelf
+
+    return load_shelf(catalog or (), prices or ())
+
+
+def read_scenario(name: str, shelf: Shelf, sets: list[str] | None, variant: str | None) -> Scenario:
+    """Load a scenario with overrides; its sources are checked against the catalogue."""
+    from planner.scenario import Override
+    from planner.scenario_files import load_scenario
+
+    overrides = [Override.parse(text) for text in sets or ()]
+    return load_scenario(name, overrides, variant, shelf.catalog.sources)
+
+
+def write(report: Report, form: str | None, output: Path | None) -> None:
+    """Render the report and write it to stdout, or whole to a file.
+
+    Raises
+    ------
+    UsageError
+        If the format is unknown or the file cannot be written.
+    """
+    from planner.render import OUTPUTS
+
+    if form is None:
+        by_suffix = {suffix: name for name in OUTPUTS for suffix in OUTPUTS[name].suffixes}
+        if output is not None and output.suffix.lower() not in by_suffix:
+            known = ", ".join(sorted(by_suffix))
+            raise UsageError(f"-o {output}: no format for this suffix (known: {known}); name one with -f")
+        form = by_suffix[output.suffix.lower()] if output is not None else "table"
+    if form not in OUTPUTS:
+        raise UsageError(f"-f {form}: unknown format; {nearest(form, OUTPUTS)}")
+    text = OUTPUTS[form].render(report)
+    if output is None:
+        sys.stdout.write(text)
+        sys.stdout.flush()
+        return
+    write_whole(output, text)
+    print(f"wrote {output}", file=sys.stderr)
+
+
+def write_whole(path: Path, text: str) -> None:
+    """Write a file whole or not at all: to a temporary one beside it, then rename.
+
+    Raises
+    ------
+    UsageError
+        If the folder cannot be written.
+    """
+    temporary = path.with_name(f".{path.name}.part")
+    try:
+        temporary.write_text(text, encoding="utf-8", newline="\n")
+        temporary.replace(path)
+    except OSError as fault:
+        temporary.unlink(missing_ok=True)
+        raise UsageError(f"-o {path}: cannot be written: {fault.strerror}") from None

@@ -1,0 +1,192 @@
+"""Commands that solve: plan, bom, nodes, compare."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from planner.cli.options import (
+    CatalogDirs,
+    Format,
+    OutputFile,
+    PriceFiles,
+    ScenarioName,
+    Sets,
+    Solver,
+    TimeLimit,
+    Variant,
+    load,
+    read_scenario,
+    write,
+)
+from planner.errors import EXIT_UNPROVEN, UsageError
+
+if TYPE_CHECKING:
+    from planner.plan import Plan
+    from planner.questions.sweep import Point
+    from planner.scenario import Override
+
+Over = Annotated[
+    str | None,
+    typer.Option("--over", metavar="SETTING=VALUES", help="a,b,c or from..to:step, e.g. workload.users=50..400:50."),
+]
+Variants = Annotated[str | None, typer.Option("--variants", metavar="A,B", help="Variants of the scenario to compare.")]
+
+
+def plan(
+    scenario: ScenarioName,
+    sets: Sets = None,
+    variant: Variant = None,
+    form: Format = None,
+    output: OutputFile = None,
+    catalog: CatalogDirs = None,
+    prices: PriceFiles = None,
+    solver: Solver = "highs",
+    time_limit: TimeLimit = None,
+) -> None:
+    """Find the cheapest machines that hold the load, with the reasons."""
+    from planner.planning import make_plan
+    from planner.views.plan import plan_report
+
+    shelf = load(catalog, prices)
+    found = make_plan(read_scenario(scenario, shelf, sets, variant), shelf, solver, time_limit)
+    write(plan_report(found), form, output)
+    _end(found)
+
+
+def bom(
+    scenario: ScenarioName,
+    sets: Sets = None,
+    variant: Variant = None,
+    form: Format = None,
+    output: OutputFile = None,
+    catalog: CatalogDirs = None,
+    prices: PriceFiles = None,
+    solver: Solver = "highs",
+    time_limit: TimeLimit = None,
+) -> None:
+    """Write the plan's bill of materials, every price with its evidence and date."""
+    from planner.planning import make_plan
+    from planner.views.bom import bom_report
+
+    shelf = load(catalog, prices)
+    found = make_plan(read_scenario(scenario, shelf, sets, variant), shelf, solver, time_limit, compare=False)
+    write(bom_report(found), form, output)
+    _end(found)
+
+
+def _end(found: Plan) -> None:
+    if found.status != "optimal":
+        print(f"planner: stopped before proof, gap {found.gap:.2%}", file=sys.stderr)
+        raise typer.Exit(EXIT_UNPROVEN)
+
+
+def nodes(
+    scenario: ScenarioName,
+    over: Over = None,
+    sets: Sets = None,
+    variant: Variant = None,
+    form: Format = None,
+    output: OutputFile = None,
+    catalog: CatalogDirs = None,
+    prices: PriceFiles = None,
+    solver: Solver = "highs",
+    time_limit: TimeLimit = None,
+) -> None:
+    """Answer "how many nodes?" for a scenario, or as a table over one setting."""
+    from planner.planning import make_plan
+    from planner.views.sweep import nodes_report, sweep_report
+
+    shelf = load(catalog, prices)
+    found = read_scenario(scenario, shelf, sets, variant)
+    if over is not None:
+        planner = _planner(scenario, sets, variant, catalog, prices, solver, time_limit)
+        path, points = _sweep(over, planner)
+        write(sweep_report(found.title, path, points), form, output)
+        return
+    cheapest = make_plan(found, shelf, solver, time_limit, compare=False)
+    fewest = make_plan(replace(found, objective="nodes"), shelf, solver, time_limit, compare=False)
+    write(nodes_report(cheapest, fewest), form, output)
+
+
+def compare(
+    scenario: ScenarioName,
+    over: Over = None,
+    variants: Variants = None,
+    sets: Sets = None,
+    variant: Variant = None,
+    form: Format = None,
+    output: OutputFile = None,
+    catalog: CatalogDirs = None,
+    prices: PriceFiles = None,
+    solver: Solver = "highs",
+    time_limit: TimeLimit = None,
+) -> None:
+    """Put variants side by side and say why cost does not scale with bytes."""
+    from planner.views.sweep import compare_report
+
+    if (over is None) == (variants is None):
+        raise UsageError("compare needs either --over SETTING=A,B or --variants A,B")
+    shelf = load(catalog, prices)
+    title = read_scenario(scenario, shelf, sets, variant).title
+    if over is not None:
+        planner = _planner(scenario, sets, variant, catalog, prices, solver, time_limit)
+        path, points = _sweep(over, planner)
+    else:
+        path, points = "variant", _variants(scenario, variants or "", sets, catalog, prices, solver)
+    write(compare_report(title, path, points), form, output)
+
+
+def _planner(
+    scenario: str, sets: Sets, variant: Variant, catalog: CatalogDirs, prices: PriceFiles, solver: str,
+    time_limit: float | None,
+) -> Callable[[Override], Plan]:  # fmt: skip
+    from planner.planning import make_plan
+
+    shelf = load(catalog, prices)
+
+    def with_override(override: Override) -> Plan:
+        more = [*(sets or []), f"{override.path}={override.text}"]
+        one = read_scenario(scenario, shelf, more, variant)
+        return make_plan(one, shelf, solver, time_limit, compare=False)
+
+    return with_override
+
+
+def _sweep(over: str, planner: Callable[[Override], Plan]) -> tuple[str, list[Point]]:
+    from planner.questions.sweep import parse_over, sweep
+    from planner.scenario_files import full_path
+
+    path, values = parse_over(over)
+    full_path(path)
+    return path, sweep(path, values, planner)
+
+
+def _variants(
+    scenario: str, names: str, sets: Sets, catalog: CatalogDirs, prices: PriceFiles, solver: str
+) -> list[Point]:
+    from planner.errors import InfeasibleError, PriceMissingError
+    from planner.planning import make_plan
+    from planner.questions.sweep import Point
+
+    shelf = load(catalog, prices)
+    points: list[Point] = []
+    for name in ("(as written)", *(word.strip() for word in names.split(",") if word.strip())):
+        one = read_scenario(scenario, shelf, sets, None if name.startswith("(") else name)
+        try:
+            points.append(Point(name, make_plan(one, shelf, solver, compare=False)))
+        except (InfeasibleError, PriceMissingError) as fault:
+            points.append(Point(name, None, str(fault).splitlines()[0]))
+    return points
+
+
+def register(app: typer.Typer) -> None:
+    """Add these commands."""
+    app.command("plan")(plan)
+    app.command("bom")(bom)
+    app.command("nodes")(nodes)
+    app.command("compare")(compare)

@@ -1,0 +1,67 @@
+"""Commands about the scenario itself: check and demand."""
+
+from __future__ import annotations
+
+import sys
+
+import typer
+
+from planner.cli.options import (
+    CatalogDirs,
+    Format,
+    OutputFile,
+    PriceFiles,
+    ScenarioName,
+    Sets,
+    Variant,
+    load,
+    read_scenario,
+    write,
+)
+
+
+def check(
+    scenario: ScenarioName,
+    sets: Sets = None,
+    variant: Variant = None,
+    catalog: CatalogDirs = None,
+    prices: PriceFiles = None,
+) -> None:
+    """Check a scenario and the catalogue: every error at once, with its place."""
+    from planner.cores import offer
+
+    shelf = load(catalog, prices)
+    found = read_scenario(scenario, shelf, sets, variant)
+    chosen = offer(found, shelf)
+    parts = sum(len(by_id) for by_id in shelf.catalog.parts.values())
+    print(f"{found.name}: good ({found.title})")
+    print(f"model {chosen.model.name}, {len(chosen.machines)} machine-and-GPU pairs, {len(chosen.caches)} KV format(s)")
+    print(f"catalogue {shelf.catalog.digest}: {parts} parts, price book {found.finance.prices}")
+    for path, evidence in found.evidence.items():
+        print(f"  {path}: {evidence}", file=sys.stderr)
+
+
+def demand(
+    scenario: ScenarioName,
+    sets: Sets = None,
+    variant: Variant = None,
+    form: Format = None,
+    output: OutputFile = None,
+    catalog: CatalogDirs = None,
+    prices: PriceFiles = None,
+) -> None:
+    """Show sessions and bytes per tier with the arithmetic, before any machine is chosen."""
+    from planner.cores import offer
+    from planner.demand import demand as compute
+    from planner.views.demand import demand_report
+
+    shelf = load(catalog, prices)
+    found = read_scenario(scenario, shelf, sets, variant)
+    chosen = offer(found, shelf)
+    write(demand_report(found, [compute(found, kv, chosen.cache) for kv in chosen.caches]), form, output)
+
+
+def register(app: typer.Typer) -> None:
+    """Add these commands."""
+    app.command("check")(check)
+    app.command("demand")(demand)

@@ -1,0 +1,161 @@
+"""What a constraint is: one formula that gives a row, a check and a line of the report.
+
+Group limits hold within each replica group: they bound how many open sessions it can host (its
+*reach*), because a session's memory, links and compute must be in one place. Fleet rules hold
+over all groups together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, Literal, Protocol
+
+from planner.build import Build
+from planner.demand import turns_per_s
+from planner.registry import Registry
+from planner.scenario import Scenario
+from planner.workload import Sessions, count_sessions
+
+if TYPE_CHECKING:
+    from planner.formulation.problem import Problem
+    from planner.formulation.program import Program
+
+Unit = Literal["sessions", "B", "B/s", "tokens/s", "ms", "W", "RU", "nodes", "cents", "pieces", "builds"]
+Depends = Literal["core", "host", "drives"]
+
+
+@dataclass(frozen=True)
+class Situation:
+    """The scenario with what follows from it for every build."""
+
+    scenario: Scenario
+    sessions: Sessions
+    turns_per_s: Fraction
+
+    @classmethod
+    def of(cls, scenario: Scenario) -> Situation:
+        """Count sessions and turns once."""
+        sessions = count_sessions(scenario.workload)
+        return cls(scenario, sessions, turns_per_s(scenario, sessions))
+
+    @property
+    def open(self) -> int:
+        """Open sessions: what groups host."""
+        return self.sessions.open
+
+    @property
+    def pooled(self) -> bool:
+        """Whether host memory and drives are one pool over the fleet."""
+        return self.scenario.tiers.placement == "pooled"
+
+
+@dataclass(frozen=True)
+class Check:
+    """A constraint held against a plan in exact integers.
+
+    Attributes
+    ----------
+    kind : str
+        The constraint.
+    label : str
+        What it is for a reader.
+    need, have : int
+        In `unit`; a limit is met where need <= have.
+    binding : bool
+        Whether it decides the plan.
+    """
+
+    kind: str
+    label: str
+    need: int
+    have: int
+    unit: Unit
+    formula: str
+    binding: bool = False
+
+    @property
+    def slack(self) -> int:
+        """What is left."""
+        return self.have - self.need
+
+    @property
+    def met(self) -> bool:
+        """Whether the constraint holds."""
+        return self.need <= self.have
+
+
+class GroupLimit(Protocol):
+    """A limit within each replica group.
+
+    The reach of a group is the largest whole h with h * need <= have.
+    """
+
+    kind: str
+    label: str
+    unit: Unit
+    formula: str
+    depends: Depends
+
+    def active(self, at: Situation) -> bool:
+        """Return whether the scenario asks for it."""
+        ...
+
+    def have(self, build: Build, at: Situation) -> int:
+        """Return what one group offers, rounded down."""
+        ...
+
+    def need(self, build: Build, at: Situation) -> Fraction:
+        """Return what each hosted open session needs of it, exactly."""
+        ...
+
+
+class FleetRule(Protocol):
+    """A rule over the whole fleet."""
+
+    kind: str
+    label: str
+    formula: str
+
+    def active(self, at: Situation) -> bool:
+        """Return whether the scenario asks for it."""
+        ...
+
+    def add_rows(self, program: Program, problem: Problem) -> None:
+        """Add the rule's rows in whole numbers."""
+        ...
+
+    def check(self, problem: Problem, counts: Mapping[int, int]) -> Iterable[Check]:
+        """Hold the rule against counts of groups by build index, without the program."""
+        ...
+
+
+GROUP_LIMITS: Registry[GroupLimit] = Registry("group limit")
+FLEET_RULES: Registry[FleetRule] = Registry("fleet rule")
+
+
+def group_limit(cls: type) -> type:
+    """Register a group limit under its kind."""
+    GROUP_LIMITS.register(cls.kind)(cls())  # type: ignore[attr-defined]
+    return cls
+
+
+def fleet_rule(cls: type) -> type:
+    """Register a fleet rule under its kind."""
+    FLEET_RULES.register(cls.kind)(cls())  # type: ignore[attr-defined]
+    return cls
+
+
+def reach(limit: GroupLimit, build: Build, at: Situation) -> int | None:
+    """Return the most open sessions that `build` hosts under `limit`; None without bound."""
+    need = limit.need(build, at)
+    have = limit.have(build, at)
+    if need == 0:
+        return None if have >= 0 else 0
+    return max(0, int(have // need))
+
+
+def per_open(part: int, at: Situation) -> Fraction:
+    """Return how many of `part` sessions come on each open session."""
+    return Fraction(part, at.open)

@@ -1,0 +1,37 @@
+"""Fabric cards: with pooled tiers, sessions come from any node."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from planner import topology
+from planner.build import Build
+from planner.constraints.base import Depends, Situation, Unit, group_limit
+
+PLANNED_SHARE = Fraction(1, 2)
+"""Share of nominal that RDMA reaches and that may be planned: 194 of 400 GB/s were measured over
+8 x 400 Gbit/s (PegaFlow, vLLM blog, 2026-05-18)."""
+
+
+@group_limit
+class Fabric:
+    """Bytes per second into a group over the fabric."""
+
+    kind = "fabric"
+    label = "fabric (pooled tiers)"
+    unit: Unit = "B/s"
+    formula = "h * turns / open * resumed bytes <= nodes * cards * 1/2"
+    depends: Depends = "core"
+
+    def active(self, at: Situation) -> bool:
+        """Return whether tiers are pooled and rates known."""
+        return at.pooled and at.turns_per_s > 0
+
+    def have(self, build: Build, at: Situation) -> int:
+        """Return what the cards may be planned for."""
+        cut = topology.fabric(build.core.fabric_nic, build.core.fabric_nics)
+        return int(build.n_nodes * cut.bytes_per_s * PLANNED_SHARE)
+
+    def need(self, build: Build, at: Situation) -> Fraction:
+        """Return bytes per second per open session: any turn may find its session elsewhere."""
+        return at.turns_per_s / at.open * build.core.footprint.resume_bytes

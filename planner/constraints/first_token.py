@@ -1,0 +1,67 @@
+"""First token: the resume of one session from the slowest tier, then its new prompt."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from planner import service, topology
+from planner.build import Build, Core
+from planner.constraints.base import Depends, Situation, Unit, group_limit
+from planner.engines import Cache
+from planner.layout import copies_on_load
+from planner.units import ceil
+
+
+@group_limit
+class FirstToken:
+    """Milliseconds to the first token on an otherwise idle group; met or not, whatever h is."""
+
+    kind = "first_token"
+    label = "time to first token"
+    unit: Unit = "ms"
+    formula = "session / drive read + copies * session / host links + new tokens / prefill rate <= target"
+    depends: Depends = "drives"
+
+    def active(self, at: Situation) -> bool:
+        """Return whether a target is set and the new tokens are known."""
+        return at.scenario.service is not None and at.turns_per_s > 0
+
+    def have(self, build: Build, at: Situation) -> int:
+        """Return target minus estimate; below zero the group cannot host anything."""
+        promised = at.scenario.service
+        assert promised is not None
+        return int(promised.first_token_s * 1000) - self.milliseconds(build, at)
+
+    def need(self, build: Build, at: Situation) -> Fraction:
+        """Return 0: the time does not grow with what is hosted."""
+        return Fraction(0)
+
+    def milliseconds(self, build: Build, at: Situation) -> int:
+        """Return the estimate, rounded up."""
+        return ceil((drive_seconds(build, at) + core_seconds(build.core, build.cache, at)) * 1000)
+
+
+def drive_seconds(build: Build, at: Situation) -> Fraction:
+    """Return the time to read one session from the node's drives; 0 without a drive tier."""
+    if at.scenario.tiers.nvme == "none" or build.drive is None:
+        return Fraction(0)
+    read = topology.drive_read(build.drive, build.drives).bytes_per_s * build.cache.drive_read_fraction
+    return build.core.footprint.resume_bytes / read
+
+
+def core_seconds(core: Core, cache: Cache, at: Situation) -> Fraction:
+    """Return the time to load one session into its GPUs and to prefill its new prompt."""
+    rates, tiers = at.scenario.workload.rates, at.scenario.tiers
+    assert rates is not None
+    seconds = Fraction(0)
+    if (tiers.dram, tiers.nvme) != ("none", "none"):
+        links = topology.host_link(core.chassis, core.gpu).bytes_per_s * cache.host_link_fraction
+        # One session uses the links of its own attention group only.
+        links *= Fraction(core.layout.tp, core.chassis.n_gpus)
+        copies = copies_on_load(core.footprint.kv, core.layout, core.engine)
+        seconds += core.footprint.resume_bytes * copies / links
+    context = at.scenario.workload.context.planned_tokens
+    group_rate = service.prefill_tokens_per_s(core, context)
+    # A prompt is prefilled by the ranks of its own attention group.
+    own = Fraction(group_rate * core.layout.tp * core.layout.pp, core.n_gpus)
+    return seconds + rates.new_tokens / own if own else Fraction(10**9)

@@ -1,0 +1,38 @@
+"""Links between host memory and GPUs: every turn's session is loaded back over them."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from planner import topology
+from planner.build import Build
+from planner.constraints.base import Depends, Situation, Unit, group_limit
+from planner.layout import copies_on_load
+
+
+@group_limit
+class HostLink:
+    """Bytes per second from host memory into the GPUs of a group."""
+
+    kind = "host_link"
+    label = "host links (resume)"
+    unit: Unit = "B/s"
+    formula = "h * turns / open * resumed bytes * copies <= nodes * links * efficiency * ceiling"
+    depends: Depends = "core"
+
+    def active(self, at: Situation) -> bool:
+        """Return whether sessions come back from below GPU memory at known rates."""
+        tiers = at.scenario.tiers
+        return at.turns_per_s > 0 and (tiers.dram, tiers.nvme) != ("none", "none")
+
+    def have(self, build: Build, at: Situation) -> int:
+        """Return what the links really move, at the planned load."""
+        cut = topology.host_link(build.core.chassis, build.core.gpu)
+        effective = cut.bytes_per_s * build.cache.host_link_fraction * build.cache.load_ceiling_fraction
+        return int(build.n_nodes * effective)
+
+    def need(self, build: Build, at: Situation) -> Fraction:
+        """Return bytes per second per open session; copies are pulled by each rank."""
+        core = build.core
+        copies = copies_on_load(core.footprint.kv, core.layout, core.engine)
+        return at.turns_per_s / at.open * core.footprint.resume_bytes * copies

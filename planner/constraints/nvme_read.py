@@ -1,0 +1,37 @@
+"""Drive reads: turns whose session resumes from drives."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from planner import topology
+from planner.build import Build
+from planner.constraints.base import Depends, Situation, Unit, group_limit
+
+
+@group_limit
+class NvmeRead:
+    """Bytes per second that a group reads from its drives."""
+
+    kind = "nvme_read"
+    label = "drive reads (resume)"
+    unit: Unit = "B/s"
+    formula = "h * turns / open * cold share * resumed bytes <= nodes * drives * read * efficiency * ceiling"
+    depends: Depends = "drives"
+
+    def active(self, at: Situation) -> bool:
+        """Return whether drives serve resumes at known rates."""
+        return at.turns_per_s > 0 and at.scenario.tiers.nvme != "none"
+
+    def have(self, build: Build, at: Situation) -> int:
+        """Return what the drives really read, at the planned load."""
+        cut = topology.drive_read(build.drive, build.drives)
+        effective = cut.bytes_per_s * build.cache.drive_read_fraction * build.cache.load_ceiling_fraction
+        return int(build.n_nodes * effective)
+
+    def need(self, build: Build, at: Situation) -> Fraction:
+        """Return bytes per second per open session; all turns where host memory holds nothing."""
+        rates = at.scenario.workload.rates
+        assert rates is not None
+        cold = Fraction(1) if at.scenario.tiers.dram == "none" else rates.cold_fraction
+        return at.turns_per_s / at.open * cold * build.core.footprint.resume_bytes

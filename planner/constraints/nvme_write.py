@@ -1,0 +1,36 @@
+"""Drive writes: with write-all, every new token of every turn."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from planner import topology
+from planner.build import Build
+from planner.constraints.base import Depends, Situation, Unit, group_limit
+from planner.demand import stored_tokens_per_turn
+
+
+@group_limit
+class NvmeWrite:
+    """Bytes per second that a group writes to its drives."""
+
+    kind = "nvme_write"
+    label = "drive writes (store)"
+    unit: Unit = "B/s"
+    formula = "h * turns / open * (new + answer tokens) * rate <= nodes * drives * write * efficiency * ceiling"
+    depends: Depends = "drives"
+
+    def active(self, at: Situation) -> bool:
+        """Return whether drives are written at known rates."""
+        return at.turns_per_s > 0 and at.scenario.tiers.nvme == "write-all"
+
+    def have(self, build: Build, at: Situation) -> int:
+        """Return what the drives really write, at the planned load."""
+        cut = topology.drive_write(build.drive, build.drives)
+        effective = cut.bytes_per_s * build.cache.drive_write_fraction * build.cache.load_ceiling_fraction
+        return int(build.n_nodes * effective)
+
+    def need(self, build: Build, at: Situation) -> Fraction:
+        """Return bytes per second per open session: the answer is stored as the next prompt."""
+        tokens = stored_tokens_per_turn(at.scenario)
+        return at.turns_per_s / at.open * tokens * build.core.footprint.kv.rate

@@ -1,0 +1,64 @@
+"""Open sessions: groups must host them all, even after losing the spare groups."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from planner.constraints.base import Check, Situation, fleet_rule
+
+if TYPE_CHECKING:
+    from planner.formulation.problem import Problem
+    from planner.formulation.program import Program
+
+
+@fleet_rule
+class OpenSessions:
+    """sum reach * x - (largest k reaches in use) >= open."""
+
+    kind = "sessions"
+    label = "open sessions"
+    formula = "sum(reach * groups) - sum of the k largest reaches in use >= open"
+
+    def active(self, at: Situation) -> bool:
+        """Return True: every plan hosts its sessions."""
+        return True
+
+    def add_rows(self, program: Program, problem: Problem) -> None:
+        """Add the covering row with the loss of spare groups."""
+        capacities = [build.reach for build in problem.builds]
+        add_covering_rows(program, "sessions", capacities, problem.at.open, problem.spares)
+
+    def check(self, problem: Problem, counts: Mapping[int, int]) -> Iterable[Check]:
+        """Sum the reach of what survives the worst loss."""
+        capacities = [build.reach for build in problem.builds]
+        have = surviving(capacities, counts, problem.spares)
+        label = f"{self.label}, {problem.spares} group(s) lost" if problem.spares else self.label
+        yield Check(self.kind, label, problem.at.open, have, "sessions", self.formula)
+
+
+def surviving(capacities: Sequence[int], counts: Mapping[int, int], spares: int) -> int:
+    """Return the capacity left after losing the `spares` largest groups in use."""
+    owned = sorted((capacities[i] for i, n in counts.items() for _ in range(min(n, spares))), reverse=True)
+    return sum(capacities[i] * n for i, n in counts.items()) - sum(owned[:spares])
+
+
+def add_covering_rows(program: Program, name: str, capacities: Sequence[int], need: int, spares: int) -> None:
+    """Add sum c * x - loss >= need, where the loss is that of the `spares` largest in use.
+
+    With levels c_1 < ... < c_T, N_t the groups of capacity c_t or more and binaries u_tj,
+    loss = sum_t sum_j (c_t - c_(t-1)) u_tj, where N_t <= (j - 1) + (U_t - j + 1) u_tj makes
+    u_tj 1 as soon as at least j groups reach level t: the k largest capacities, summed by level.
+    """
+    terms = {program.groups[i]: c for i, c in enumerate(capacities)}
+    below = 0
+    for t, level in enumerate(sorted({c for c in capacities if c > 0}) if spares else ()):
+        at_least = [program.groups[i] for i, c in enumerate(capacities) if c >= level]
+        most = sum(program.variables[g].upper for g in at_least)
+        for j in range(1, spares + 1):
+            lost = program.add_variable(f"lost_{name}_{t}_{j}", 1)
+            terms[lost] = below - level
+            row = dict.fromkeys(at_least, 1) | {lost: -max(most - j + 1, 0)}
+            program.add_row(f"lost_{name}_{t}_{j}", row, "<=", j - 1)
+        below = level
+    program.add_row(name, terms, ">=", need)

@@ -1,0 +1,235 @@
+"""Every legal way to run the model on every machine of the catalogue, and why the rest is not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from planner.build import Core
+from planner.demand import footprint, scenario_caches
+from planner.engines import Cache, Engine
+from planner.errors import InputError, nearest
+from planner.hardware import Chassis, Gpu, Nic, System
+from planner.kvcache import KvCache
+from planner.layout import (
+    Layout,
+    block_tokens,
+    find_measured,
+    gpu_budget,
+    kv_pool,
+    layout_fault,
+    measured_budget,
+    offered_layouts,
+)
+from planner.loading import Shelf
+from planner.models import Model
+from planner.scenario import Scenario
+
+
+@dataclass
+class Rejections:
+    """Why builds are not offered: reason to how often, in the order met."""
+
+    reasons: dict[str, int] = field(default_factory=dict)
+    unpriced: dict[str, int] = field(default_factory=dict)
+
+    def add(self, reason: str) -> None:
+        """Count a reason."""
+        self.reasons[reason] = self.reasons.get(reason, 0) + 1
+
+    def add_unpriced(self, parts: list[str]) -> None:
+        """Count parts without a price."""
+        for part in parts:
+            self.unpriced[part] = self.unpriced.get(part, 0) + 1
+
+
+@dataclass(frozen=True)
+class Offer:
+    """What a scenario lets us choose from, every name checked.
+
+    Attributes
+    ----------
+    machines : tuple
+        Chassis with one GPU each, and the whole system where it is sold as one.
+    """
+
+    model: Model
+    machines: tuple[tuple[Chassis, Gpu, System | None], ...]
+    engines: tuple[Engine, ...]
+    cache: Cache
+    caches: tuple[KvCache, ...]
+    layouts: tuple[Layout, ...]
+
+
+def offer(scenario: Scenario, shelf: Shelf) -> Offer:
+    """Return what the scenario names, all unknown names told at once.
+
+    Raises
+    ------
+    InputError
+        For unknown models, engines, GPUs, chassis, caches, layouts or formats.
+    """
+    catalog, faults = shelf.catalog, []
+
+    def known(kind: str, names: tuple[str, ...], shelf_of: object) -> None:
+        for name in names:
+            if name not in shelf_of:  # type: ignore[operator]
+                faults.append(f"unknown {kind} '{name}'; {nearest(name, shelf_of)}")  # type: ignore[arg-type]
+
+    known("model", (scenario.model,), shelf.models)
+    known("engine", scenario.serving.engines, shelf.engines.engines)
+    known("cache", (scenario.tiers.cache,), shelf.engines.caches)
+    known("GPU", scenario.fleet.gpus, catalog.gpus())
+    known("chassis or system", scenario.fleet.chassis, {**catalog.chassis(), **catalog.systems()})
+    known("price book", (scenario.finance.prices,), catalog.books)
+    every = {part: None for by_id in catalog.parts.values() for part in by_id}
+    known("part in 'limits.stock'", tuple(scenario.limits.stock), every)
+    layouts: list[Layout] = []
+    for text in scenario.serving.layouts:
+        try:
+            layouts += [] if text == "any" else [Layout.parse(text)]
+        except InputError as fault:
+            faults.append(str(fault))
+    if faults:
+        raise InputError("\n".join(f"{scenario.name}: {fault}" for fault in faults))
+    model = shelf.model(scenario.model)
+    for weights in scenario.serving.weights:
+        model.checkpoint(weights)
+    return Offer(
+        model,
+        tuple(_machines(scenario, shelf)),
+        tuple(shelf.engines.engines[name] for name in scenario.serving.engines),
+        shelf.engines.caches[scenario.tiers.cache],
+        scenario_caches(scenario, model),
+        tuple(layouts),
+    )
+
+
+def _machines(scenario: Scenario, shelf: Shelf) -> Iterator[tuple[Chassis, Gpu, System | None]]:
+    catalog, fleet = shelf.catalog, scenario.fleet
+    for chassis in catalog.chassis().values():
+        if chassis.whole_system or (fleet.chassis and chassis.id not in fleet.chassis):
+            continue
+        for gpu in chassis.gpu_models:
+            if not fleet.gpus or gpu in fleet.gpus:
+                yield chassis, catalog.gpus()[gpu], None
+    for system in catalog.systems().values():
+        named = not fleet.chassis or system.id in fleet.chassis or system.chassis in fleet.chassis
+        if named and (not fleet.gpus or system.gpu in fleet.gpus):
+            yield catalog.chassis()[system.chassis], catalog.gpus()[system.gpu], system
+
+
+def cores(scenario: Scenario, shelf: Shelf, found: Offer, rejected: Rejections) -> Iterator[Core]:
+    """Yield the legal cores; count why others are not."""
+    for chassis, gpu, system in found.machines:
+        if gpu.form_factor != chassis.gpu_form_factor:
+            rejected.add(f"{gpu.id} ({gpu.form_factor}) does not fit {chassis.id} ({chassis.gpu_form_factor})")
+            continue
+        for engine in found.engines:
+            for kv in found.caches:
+                fault = kv_fault(engine, kv, found.model, gpu)
+                if fault:
+                    rejected.add(f"{gpu.id}: {fault}")
+                    continue
+                for weights in scenario.serving.weights:
+                    fault = engine.weight_format_fault(weights, gpu.architecture)
+                    if fault:
+                        rejected.add(f"{gpu.id}: {fault}")
+                        continue
+                    base = _Base(chassis, gpu, system, engine, kv, weights)
+                    yield from _layouts(scenario, shelf, found, base, rejected)
+
+
+def kv_fault(engine: Engine, kv: KvCache, model: Model, gpu: Gpu) -> str:
+    """Return why this KV cache cannot be used there; a custom format is taken at its word."""
+    return "" if kv.custom else engine.kv_format_fault(kv.name, model.family, gpu.architecture)
+
+
+@dataclass(frozen=True)
+class _Base:
+    chassis: Chassis
+    gpu: Gpu
+    system: System | None
+    engine: Engine
+    kv: KvCache
+    weights: str
+
+
+def _layouts(scenario: Scenario, shelf: Shelf, found: Offer, base: _Base, rejected: Rejections) -> Iterator[Core]:
+    per_node = base.chassis.n_gpus
+    for n_nodes in scenario.fleet.group_nodes:
+        wanted = found.layouts or tuple(offered_layouts(per_node, n_nodes, found.model))
+        for layout in wanted:
+            inside = n_nodes == 1 and layout.gpus <= per_node and per_node % layout.gpus == 0
+            across = n_nodes > 1 and layout.gpus == n_nodes * per_node and layout.tp <= per_node
+            if not (inside or across):
+                continue
+            fault = layout_fault(layout, found.model, base.engine, base.kv)
+            if fault:
+                rejected.add(f"{layout.name}: {fault}")
+                continue
+            core = make_core(scenario, shelf, found, base, layout, n_nodes)
+            if core.budget.kv_bytes <= 0:
+                over = -core.budget.kv_bytes / 2**30
+                words = f"{base.weights} weights and runtime exceed the memory by {over:.1f} GiB per GPU"
+                rejected.add(f"{base.gpu.id} {layout.name}: {words}")
+            elif core.pool.sessions == 0:
+                lack = core.pool.missing_bytes / 2**30
+                rejected.add(
+                    f"{base.gpu.id} {layout.name}: no whole session fits a KV pool, {lack:.1f} GiB per GPU short"
+                )
+            else:
+                yield from _with_fabric(scenario, shelf, core, rejected)
+
+
+def make_core(scenario: Scenario, shelf: Shelf, found: Offer, base: _Base, layout: Layout, n_nodes: int) -> Core:
+    """Return the core with its budget and pools; measured figures are used where they exist."""
+    draft = scenario.serving.draft_layers
+    context = scenario.workload.context.max_tokens or scenario.workload.context.planned_tokens
+    model = found.model
+    budget = gpu_budget(model, base.gpu, base.engine, base.weights, layout, context, draft)
+    row = find_measured(shelf.engines.measured, model, base.gpu, base.engine, base.weights, base.kv, layout)
+    if row is not None:
+        budget = measured_budget(budget, row.weights_memory_bytes, row.kv_memory_bytes)
+    size = footprint(scenario, base.kv, found.cache)
+    block = block_tokens(base.engine, model.family)
+    pool = kv_pool(budget.kv_bytes, base.kv, layout, base.engine, block, size.sizes)
+    cluster, nics = shelf.catalog.cluster, shelf.catalog.nics()
+    replicas = n_nodes * base.chassis.n_gpus // layout.gpus
+    return Core(
+        chassis=base.chassis, gpu=base.gpu, model=model, engine=base.engine, weights=base.weights,
+        footprint=size, layout=layout, n_nodes=n_nodes, replicas=replicas, budget=budget, pool=pool,
+        layout_evidence=layout_evidence(budget.evidence, layout, base.gpu),
+        front_nic=nics[cluster.front_nic], front_nics=cluster.front_nics, system=base.system,
+    )  # fmt: skip
+
+
+def layout_evidence(budget: str, layout: Layout, gpu: Gpu) -> str:
+    """Return measured or derived, and assumed where ranks talk over something never measured."""
+    slow = gpu.fabric_bytes_per_s == 0 and layout.gpus > 1
+    return "assumed" if slow and budget != "measured" else budget
+
+
+def _with_fabric(scenario: Scenario, shelf: Shelf, core: Core, rejected: Rejections) -> Iterator[Core]:
+    pooled = scenario.tiers.placement == "pooled"
+    if core.n_nodes == 1 and not pooled:
+        yield from _in_slots(core, rejected)
+        return
+    nic = shelf.catalog.nics()[shelf.catalog.cluster.fabric_nic]
+    per_gpu = core.chassis.n_gpus
+    for count in (per_gpu,) if core.n_nodes > 1 else (2, 4, per_gpu):
+        yield from _in_slots(_fitted(core, nic, count), rejected)
+
+
+def _fitted(core: Core, nic: Nic, count: int) -> Core:
+    from dataclasses import replace
+
+    return replace(core, fabric_nic=nic, fabric_nics=count)
+
+
+def _in_slots(core: Core, rejected: Rejections) -> Iterator[Core]:
+    cards = core.front_nics + core.fabric_nics
+    if cards > core.chassis.nic_slots:
+        rejected.add(f"{core.chassis.id}: {cards} network cards do not fit {core.chassis.nic_slots} slots")
+    else:
+        yield core

@@ -1,0 +1,314 @@
+"""The one list of cost lines: the objective, the budget and the bill of materials all read it.
+
+All rounding happens per piece, so that totals are exact sums of pieces: percentages and taxes of
+a node are rounded up to a cent once, then multiplied by whole numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Literal
+
+from planner.build import Build
+from planner.errors import PriceMissingError
+from planner.evidence import Evidence
+from planner.hardware import Catalog, ClusterLine, Item, PriceBook, Switch
+from planner.scenario import Finance
+from planner.units import ceil, ceil_div
+
+CASES = ("low", "typical", "high")
+Scope = Literal["node", "cluster", "service"]
+DRIVERS = ("fleet", "nodes", "groups", "racks", "front_ports", "fabric_ports")
+HOURS_PER_YEAR = 8760
+
+
+@dataclass(frozen=True)
+class CostLine:
+    """One line of a bill of materials.
+
+    Attributes
+    ----------
+    item : str
+        Part id or the cluster line's id.
+    scope : {'node', 'cluster', 'service'}
+        Part of a machine, part of the fleet, or work.
+    qty_per_node : int or None
+        None for lines that are not counted per node.
+    qty : int
+        Pieces in total.
+    unit_cents : mapping of str to int
+        Price of a piece without tax by price case.
+    tax_cents : mapping of str to int
+        Tax of a piece by price case; 0 where prices include it.
+    build : str
+        Name of the build that a node line belongs to; empty for cluster lines.
+    """
+
+    item: str
+    category: str
+    description: str
+    scope: Scope
+    qty_per_node: int | None
+    qty: int
+    unit_cents: Mapping[str, int]
+    tax_cents: Mapping[str, int]
+    evidence: Evidence
+    as_of: str
+    basis: str
+    power_w: int = 0
+    build: str = ""
+    rule: str = ""
+
+
+@dataclass(frozen=True)
+class Pricing:
+    """Prices and running costs of one scenario.
+
+    Attributes
+    ----------
+    catalog, book, finance
+        Where parts, their prices and the terms come from.
+    """
+
+    catalog: Catalog
+    book: PriceBook
+    finance: Finance
+
+    @property
+    def case(self) -> str:
+        """The price case that decides."""
+        return self.finance.price_case
+
+    def unpriced(self, parts: Iterator[str]) -> list[str]:
+        """Return those of `parts` that the book has no price for."""
+        return sorted({part for part in parts if self.book.find(part) is None})
+
+    def cents(self, part: str, case: str | None = None) -> int:
+        """Return the price of a part.
+
+        Raises
+        ------
+        PriceMissingError
+            If the book has none.
+        """
+        found = self.book.cents(part, case or self.case)
+        if found is None:
+            raise PriceMissingError(
+                f"price book '{self.book.id}' has no price for '{part}'; "
+                f"add one with --prices FILE, or leave the part out"
+            )
+        return found
+
+    def tax_on(self, cents: int) -> int:
+        """Return the tax on one piece, rounded up to a cent; 0 where prices include it."""
+        return ceil(cents * self.finance.tax_fraction) if self.book.tax == "excluded" else 0
+
+    def bought(self, build: Build) -> tuple[tuple[str, str, int], ...]:
+        """Return (category, part id, count) of what is paid for one node."""
+        system = build.core.system
+        if system is None:
+            return build.parts()
+        inside = {quantity.part for quantity in system.nics}
+        extra = [row for row in build.parts() if row[0] == "nic" and row[1] not in inside]
+        return (("system", system.id, 1), *extra)
+
+    def node_cents(self, build: Build, case: str | None = None) -> int:
+        """Return the parts of one node without tax."""
+        return sum(count * self.cents(part, case) for _, part, count in self.bought(build))
+
+    def percent_cents(self, line: ClusterLine, node_cents: int, case: str) -> int:
+        """Return what a percentage line charges per node (and year), in whole currency units."""
+        percents = {"low": line.percent_low, "high": line.percent_high}
+        percent = percents.get(case) or line.percent or Fraction(0)
+        return ceil(node_cents * percent / 100) * 100
+
+    def lots_per_year(self, line: ClusterLine) -> int:
+        """Return how often the line is charged."""
+        return self.finance.years if line.per_year else 1
+
+    def linear_lines(self) -> Iterator[ClusterLine]:
+        """Yield the lines whose quantity is an exact multiple of nodes, groups or ports."""
+        for line in self.catalog.cluster.lines:
+            if self.is_linear(line):
+                yield line
+
+    def is_linear(self, line: ClusterLine) -> bool:
+        """Return whether no rounding up is involved."""
+        return line.percent is not None or (
+            line.per == 1 and not line.minimum and line.driver not in ("fleet", "racks")
+        )
+
+    def group_cents(self, build: Build) -> int:
+        """Return all that one more group costs at once: nodes, linear lines, tax."""
+        node = self.node_cents(build)
+        total = sum(count * (self.cents(part) + self.tax_on(self.cents(part))) for _, part, count in self.bought(build))
+        total *= build.n_nodes
+        drivers = group_drivers(build, self.catalog)
+        for line in self.linear_lines():
+            if line.percent is not None:
+                each = self.percent_cents(line, node, self.case)
+                total += build.n_nodes * self.lots_per_year(line) * (each + self.tax_on(each))
+            else:
+                total += drivers[line.driver] * line.pieces * self.lot_cents(line)
+        return total
+
+    def lot_cents(self, line: ClusterLine) -> int:
+        """Return one piece of a cluster line with tax over the term."""
+        each = self.cents(line.item or line.id)
+        return self.lots_per_year(line) * (each + self.tax_on(each))
+
+    def opex_cents(self, watts: int) -> int:
+        """Return the running cost of `watts` of peak power per year, rounded up."""
+        money = self.finance
+        total = Fraction(0)
+        if money.energy_rate:
+            kwh = Fraction(watts, 1000) * HOURS_PER_YEAR * money.average_load_fraction * money.pue
+            total += kwh * money.energy_rate.cents
+        if money.colocation_rate:
+            total += Fraction(watts, 1000) * 12 * money.colocation_rate.cents
+        return ceil(total)
+
+
+def group_drivers(build: Build, catalog: Catalog) -> dict[str, int]:
+    """Return what one group adds to each driver; racks and fleet do not add up per group."""
+    core = build.core
+    front = build.n_nodes * core.front_nics * core.front_nic.ports
+    fabric = build.n_nodes * core.fabric_nics * (core.fabric_nic.ports if core.fabric_nic else 0)
+    return {"nodes": build.n_nodes, "groups": 1, "front_ports": front, "fabric_ports": fabric}
+
+
+def line_quantity(line: ClusterLine, driver: int) -> int:
+    """Return the pieces of a cluster line for a fleet, exactly as its rule says."""
+    return line.pieces * line_lots(line, driver)
+
+
+def line_lots(line: ClusterLine, driver: int) -> int:
+    """Return the lots of `pieces` of a cluster line: none for an idle driver."""
+    return max(ceil_div(line.minimum, line.pieces), ceil_div(driver, line.per)) if driver else 0
+
+
+def least_racks(nodes_by_class: Mapping[int, int]) -> int:
+    """Return the fewest racks for so many nodes of each class.
+
+    A node of class c shares a rack with c - 1 others; it may also stand in a rack of a smaller
+    class. Filling classes from the smallest up is optimal: racks of a class are needed for its
+    own nodes in any case, and what is left in them serves larger classes.
+    """
+    racks, left = 0, 0
+    for size, nodes in sorted(nodes_by_class.items()):
+        rest = max(0, nodes - left)
+        left = max(0, left - nodes)
+        more = ceil_div(rest, size)
+        racks += more
+        left += more * size - rest
+    return racks
+
+
+def fleet_drivers(builds: Mapping[Build, int], catalog: Catalog) -> dict[str, int]:
+    """Return all drivers of a fleet of so many groups of each build."""
+    total = dict.fromkeys(DRIVERS, 0)
+    classes: dict[int, int] = {}
+    for build, count in builds.items():
+        if count:
+            for name, each in group_drivers(build, catalog).items():
+                total[name] += count * each
+            classes[build.racks_per] = classes.get(build.racks_per, 0) + count * build.n_nodes
+    total["racks"] = least_racks(classes)
+    total["fleet"] = 1 if total["nodes"] else 0
+    return total
+
+
+def bill(pricing: Pricing, fleet: Mapping[Build, int]) -> tuple[CostLine, ...]:
+    """Return every line of the bill of materials of a fleet."""
+    lines = [line for build, count in fleet.items() if count for line in _node_lines(pricing, build, count)]
+    drivers = fleet_drivers(fleet, pricing.catalog)
+    for rule in pricing.catalog.cluster.lines:
+        if rule.percent is not None:
+            lines += [_percent_line(pricing, rule, build, count) for build, count in fleet.items() if count]
+        elif drivers[rule.driver]:
+            lines.append(_cluster_line(pricing, rule, drivers[rule.driver]))
+    return tuple(lines)
+
+
+def _node_lines(pricing: Pricing, build: Build, count: int) -> Iterator[CostLine]:
+    for category, part, per_node in pricing.bought(build):
+        yield _priced(pricing, part, category, part, "node", per_node, per_node * build.n_nodes * count, build.name)
+
+
+def _priced(
+    pricing: Pricing, item: str, category: str, part: str, scope: Scope, per_node: int | None, qty: int,
+    build: str = "", years: int = 1, rule: str = "",
+) -> CostLine:  # fmt: skip
+    price = pricing.book.find(part)
+    units = {case: years * pricing.cents(part, case) for case in CASES}
+    assert price is not None
+    entry = pricing.catalog.find(part)
+    return CostLine(
+        item=item,
+        category=category,
+        description=entry.name if entry else item,
+        scope=scope,
+        qty_per_node=per_node,
+        qty=qty,
+        unit_cents=units,
+        tax_cents={case: years * pricing.tax_on(pricing.cents(part, case)) for case in CASES},
+        evidence=price.evidence,
+        as_of=price.as_of,
+        basis=price.basis,
+        power_w=item_power_w(pricing.catalog, part),
+        build=build,
+        rule=rule,
+    )
+
+
+def _cluster_line(pricing: Pricing, rule: ClusterLine, driver: int) -> CostLine:
+    part = rule.item or rule.id
+    entry = pricing.catalog.find(part)
+    category = entry.category if isinstance(entry, Item) else entry.__class__.__name__.lower()
+    scope: Scope = "service" if category == "service" else "cluster"
+    text = f"{rule.pieces} per {rule.per} {rule.driver}" + (f", at least {rule.minimum}" if rule.minimum else "")
+    qty = line_quantity(rule, driver)
+    return _priced(pricing, rule.id, category, part, scope, None, qty, "", pricing.lots_per_year(rule), text)
+
+
+def _percent_line(pricing: Pricing, rule: ClusterLine, build: Build, count: int) -> CostLine:
+    years = pricing.lots_per_year(rule)
+    units = {case: years * pricing.percent_cents(rule, pricing.node_cents(build, case), case) for case in CASES}
+    tax = {case: years * pricing.tax_on(units[case] // years) for case in CASES}
+    kind = "assumed" if rule.assumed else "sourced"
+    text = f"{float((rule.percent or 0) * 100):g} % of a node's price"
+    text += f", {years} years" if rule.per_year else ""
+    return CostLine(
+        rule.id, "service", rule.name, "service", None, build.n_nodes * count, units, tax,
+        Evidence(kind, rule.sources, rule.assumed), pricing.book.as_of, "indicative",  # type: ignore[arg-type]
+        build=build.name, rule=text,
+    )  # fmt: skip
+
+
+def item_power_w(catalog: Catalog, part: str) -> int:
+    """Return the watts of a cluster item; 0 for parts whose watts belong to a node."""
+    entry = catalog.find(part)
+    return entry.power_w if isinstance(entry, Item | Switch) else 0
+
+
+def capex_cents(lines: tuple[CostLine, ...], case: str) -> int:
+    """Return the sum of all lines with tax."""
+    return sum(line.qty * (line.unit_cents[case] + line.tax_cents[case]) for line in lines)
+
+
+def fleet_power_w(pricing: Pricing, fleet: Mapping[Build, int]) -> int:
+    """Return the peak watts of nodes and cluster items."""
+    nodes = sum(count * build.power_w for build, count in fleet.items())
+    drivers = fleet_drivers(fleet, pricing.catalog)
+    for rule in pricing.catalog.cluster.lines:
+        if rule.percent is None:
+            watts = item_power_w(pricing.catalog, rule.item or rule.id)
+            nodes += watts * line_quantity(rule, drivers[rule.driver])
+    return nodes
+
+
+def cluster_line_power_w(pricing: Pricing, rule: ClusterLine) -> int:
+    """Return the watts of one piece of a cluster line."""
+    return 0 if rule.percent is not None else item_power_w(pricing.catalog, rule.item or rule.id)

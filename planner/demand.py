@@ -1,0 +1,247 @@
+"""From people and a KV format to sessions and bytes per tier, each step shown.
+
+Two ways of accounting: *flat* takes the shared prefix off every session and adds one surcharge,
+as the capacity report does; *engine* counts blocks and chunks, stores a prefix once per pool and
+node, and leaves the tiers' ceilings to the constraints.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+from planner.engines import Cache
+from planner.kvcache import KvCache, custom_cache, kv_cache
+from planner.layout import Sizes
+from planner.models import Model
+from planner.scenario import Scenario
+from planner.units import ceil, format_bytes, format_share
+from planner.workload import Sessions, count_sessions, prefix_share, prefix_tokens
+
+
+@dataclass(frozen=True)
+class TierDemand:
+    """What one tier must hold for the whole fleet.
+
+    Attributes
+    ----------
+    sessions : int
+        Whole sessions.
+    bytes : int
+        Rounded up; with engine accounting, without the copies of shared prefixes.
+    """
+
+    sessions: int
+    bytes: int
+
+
+@dataclass(frozen=True)
+class Step:
+    """One line of the arithmetic: a name, the formula with its numbers, the result as text."""
+
+    name: str
+    formula: str
+    result: str
+
+
+@dataclass(frozen=True)
+class Footprint:
+    """What one session takes in each place, and how much of it moves.
+
+    Attributes
+    ----------
+    kv : KvCache
+        The format.
+    sizes : Sizes
+        Tokens in HBM.
+    stored_bytes : int
+        One session's own copy in host memory or on drives.
+    prefix_bytes : int
+        Shared prefixes, held once by each node's tier (or once in a pooled tier).
+    resume_bytes : int
+        What is loaded when a session comes back.
+    staged_bytes : int
+        A whole session with its prefix: what one load stages in host memory.
+    """
+
+    kv: KvCache
+    sizes: Sizes
+    stored_bytes: int
+    prefix_bytes: int
+    resume_bytes: int
+    staged_bytes: int
+
+
+@dataclass(frozen=True)
+class Demand:
+    """The demand in one KV format.
+
+    Attributes
+    ----------
+    kv : KvCache
+        The format.
+    session_tokens, session_bytes : int
+        A session at the planned context: one whole copy, rounded up.
+    private_session_bytes : int
+        The same after sharing and surcharge.
+    sessions : Sessions
+        By state.
+    tiers : mapping of str to TierDemand
+        ``hbm``, ``dram``, ``nvme``, and ``idle`` for comparison.
+    steps : tuple of Step
+        The arithmetic.
+    """
+
+    kv: KvCache
+    session_tokens: int
+    session_bytes: int
+    private_session_bytes: int
+    sessions: Sessions
+    tiers: dict[str, TierDemand]
+    steps: tuple[Step, ...]
+
+
+def scenario_caches(scenario: Scenario, model: Model) -> tuple[KvCache, ...]:
+    """Return the KV caches that the scenario allows, in its order.
+
+    Raises
+    ------
+    InputError
+        If the model has no rows in a named format.
+    """
+    custom = scenario.serving.custom_kv
+    if custom is not None:
+        return (custom_cache(model, custom.name, custom.token_bytes),)
+    draft = scenario.serving.draft_layers
+    return tuple(kv_cache(model, name, draft) for name in scenario.serving.kv_formats)
+
+
+def dram_sessions(scenario: Scenario, sessions: Sessions) -> int:
+    """Return the sessions that host memory holds."""
+    held = {"inclusive": sessions.active + sessions.warm, "exclusive": sessions.warm, "none": 0}
+    return held[scenario.tiers.dram]
+
+
+def nvme_sessions(scenario: Scenario, sessions: Sessions) -> int:
+    """Return the sessions that the drives hold."""
+    spilled = sessions.retained - sessions.active - sessions.warm
+    if scenario.tiers.dram == "none":
+        spilled += sessions.warm
+    return {"write-all": sessions.retained, "spill": spilled, "none": 0}[scenario.tiers.nvme]
+
+
+def footprint(scenario: Scenario, kv: KvCache, cache: Cache) -> Footprint:
+    """Return what one session takes in each place."""
+    planned = scenario.workload.context.planned_tokens
+    prefix = prefix_tokens(scenario.workload)
+    shared = scenario.workload.shared_prefix
+    groups = shared.groups if shared else 1
+    if scenario.flat:
+        overhead = 1 + (scenario.workload.overhead_fraction or Fraction(0))
+        scale = overhead * (1 - prefix_share(scenario.workload))
+        own = ceil(kv.session_bytes(planned) * scale)
+        return Footprint(kv, Sizes(planned, scale=scale), own, 0, own, own)
+    chunk = cache.chunk_tokens
+    if shared is not None and shared.stored == "deducted":
+        sizes = Sizes(planned - prefix)
+        stored = ceil(kv.session_bytes((planned - prefix) // chunk * chunk))
+        return Footprint(kv, sizes, stored, 0, stored, stored)
+    head = prefix // chunk * chunk
+    whole = ceil(kv.session_bytes(planned // chunk * chunk))
+    prefix_bytes = ceil(kv.rate * head)
+    own = whole - prefix_bytes
+    return Footprint(kv, Sizes(planned, prefix, groups), own, prefix_bytes * groups, own, whole)
+
+
+def demand(scenario: Scenario, kv: KvCache, cache: Cache) -> Demand:
+    """Return sessions and bytes per tier in one KV format, with the arithmetic."""
+    sessions = count_sessions(scenario.workload)
+    planned = scenario.workload.context.planned_tokens
+    session_bytes = ceil(kv.session_bytes(planned))
+    size = footprint(scenario, kv, cache)
+    held = {
+        "hbm": sessions.in_flight,
+        "dram": dram_sessions(scenario, sessions),
+        "nvme": nvme_sessions(scenario, sessions),
+        "idle": sessions.open - sessions.active,
+    }
+    exact = _private_bytes(scenario, kv, size)
+    tiers = {name: TierDemand(count, ceil(count * exact[name])) for name, count in held.items()}
+    steps = _steps(scenario, kv, sessions, session_bytes, size, tiers)
+    return Demand(kv, planned, session_bytes, ceil(exact["hbm"]), sessions, tiers, steps)
+
+
+def _private_bytes(scenario: Scenario, kv: KvCache, size: Footprint) -> dict[str, Fraction]:
+    planned = scenario.workload.context.planned_tokens
+    if scenario.flat:
+        return dict.fromkeys(("hbm", "dram", "nvme", "idle"), kv.session_bytes(planned) * size.sizes.scale)
+    own = kv.session_bytes(size.sizes.session_tokens) - kv.rate * size.sizes.prefix_tokens
+    stored = Fraction(size.stored_bytes)
+    return {"hbm": own, "dram": stored, "nvme": stored, "idle": stored}
+
+
+def _steps(
+    scenario: Scenario, kv: KvCache, sessions: Sessions, session_bytes: int, size: Footprint,
+    tiers: dict[str, TierDemand],
+) -> tuple[Step, ...]:  # fmt: skip
+    load = scenario.workload
+    planned = load.context.planned_tokens
+    prefix = prefix_tokens(load)
+    idle = sessions.open - sessions.active
+    steps = [
+        Step("open sessions", f"{load.users:,} users x {load.sessions_per_user} sessions", f"{sessions.open:,}"),
+        Step("active", f"{load.users:,} users x {load.active_per_user} in use", f"{sessions.active:,}"),
+        Step("in flight", _in_flight_formula(scenario, sessions), f"{sessions.in_flight:,}"),
+        Step("warm", f"{idle:,} idle x {_warm_text(scenario, sessions)}", f"{sessions.warm:,}"),
+        Step("cold", f"{idle:,} idle - {sessions.warm:,} warm", f"{sessions.cold:,}"),
+        Step("bytes per token", f"{kv.name}: {kv.formula()}", f"{kv.bytes_per_token:,} B"),
+        Step("session", f"{planned:,} tokens x {kv.bytes_per_token:,} B", format_bytes(session_bytes)),
+    ]
+    if scenario.flat:
+        overhead = format_share(load.overhead_fraction or Fraction(0))
+        text = f"session x (1 - {format_share(prefix_share(load))} shared) x (1 + {overhead})"
+        steps.append(Step("own bytes", text, format_bytes(size.stored_bytes)))
+    else:
+        groups = load.shared_prefix.groups if load.shared_prefix else 1
+        text = f"session - {prefix:,} shared tokens (one copy per pool and node, {groups} group(s)); whole chunks"
+        steps.append(Step("own bytes", text, format_bytes(size.stored_bytes)))
+    tier_words = {
+        "hbm": "GPU memory, in flight",
+        "dram": f"host memory, {scenario.tiers.dram}",
+        "nvme": f"drives, {scenario.tiers.nvme}",
+    }
+    for name, words in tier_words.items():
+        tier = tiers[name]
+        steps.append(Step(name, f"{words}: {tier.sessions:,} sessions x own bytes", format_bytes(tier.bytes)))
+    return tuple(steps)
+
+
+def _in_flight_formula(scenario: Scenario, sessions: Sessions) -> str:
+    load = scenario.workload
+    peak = f" x {float(load.peak_over_mean):g} peak over mean" if load.peak_over_mean != 1 else ""
+    if load.in_flight is not None:
+        return f"{load.in_flight:,} as given{peak}"
+    duty = format_share(load.duty_fraction) if load.duty_fraction is not None else "100 % (no duty given)"
+    return f"{sessions.active:,} active x {duty} duty{peak}"
+
+
+def _warm_text(scenario: Scenario, sessions: Sessions) -> str:
+    load = scenario.workload
+    if load.warm_fraction is not None:
+        return f"{format_share(load.warm_fraction)} warm"
+    share = Fraction(sessions.warm, max(1, sessions.open - sessions.active))
+    return f"{format_share(share)} warm (TTL {float(load.ttl_s or 0) / 60:g} min)"
+
+
+def turns_per_s(scenario: Scenario, sessions: Sessions) -> Fraction:
+    """Return the fleet's requests per second in the busiest minute; 0 without rates."""
+    rates = scenario.workload.rates
+    if rates is None:
+        return Fraction(0)
+    return sessions.active * rates.turns_per_hour / 3600 * scenario.workload.peak_over_mean
+
+
+def stored_tokens_per_turn(scenario: Scenario) -> int:
+    """Return the tokens that one turn adds to the offload tiers: new prompt and last answer."""
+    rates = scenario.workload.rates
+    return 0 if rates is None else rates.new_tokens + rates.answer_tokens

@@ -1,0 +1,1 @@
+"""From builds to an integer program in small whole numbers."""

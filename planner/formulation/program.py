@@ -1,0 +1,80 @@
+"""An integer program in plain whole numbers, independent of any solver."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from planner.units import ceil_div
+
+Sense = Literal[">=", "<="]
+
+
+@dataclass(frozen=True)
+class Variable:
+    """A whole number between two bounds."""
+
+    name: str
+    lower: int
+    upper: int
+
+
+@dataclass(frozen=True)
+class Row:
+    """A linear condition: sum of coefficient times variable, `sense`, `rhs`."""
+
+    name: str
+    terms: Mapping[int, int]
+    sense: Sense
+    rhs: int
+
+
+@dataclass
+class Program:
+    """Variables and rows under construction, with the variables' meanings.
+
+    Attributes
+    ----------
+    groups : list of int
+        Variable of each build: how many groups of it.
+    used : dict
+        Build to the binary that is 1 where any group of it is bought; filled on demand.
+    racks : dict
+        Rack class to the number of racks of it.
+    lots : dict
+        Cluster line's id to the lots of it, for lines that are rounded up.
+    """
+
+    variables: list[Variable] = field(default_factory=list)
+    rows: list[Row] = field(default_factory=list)
+    groups: list[int] = field(default_factory=list)
+    used: dict[int, int] = field(default_factory=dict)
+    racks: dict[int, int] = field(default_factory=dict)
+    lots: dict[str, int] = field(default_factory=dict)
+
+    def add_variable(self, name: str, upper: int, lower: int = 0) -> int:
+        """Add a variable and return its index; names are made unique by the index."""
+        self.variables.append(Variable(f"v{len(self.variables):05d}_{name}", lower, upper))
+        return len(self.variables) - 1
+
+    def add_row(self, name: str, terms: Mapping[int, int], sense: Sense, rhs: int) -> None:
+        """Add a row, divided by the greatest common divisor of its coefficients.
+
+        The right-hand side is rounded towards the stricter side, which loses no whole solution.
+        """
+        terms = {index: value for index, value in terms.items() if value}
+        divisor = math.gcd(*terms.values()) if terms else 1
+        rhs = ceil_div(rhs, divisor) if sense == ">=" else rhs // divisor
+        shrunk = {index: value // divisor for index, value in terms.items()}
+        self.rows.append(Row(f"r{len(self.rows):04d}_{name}", shrunk, sense, rhs))
+
+    def mark_used(self, build: int) -> int:
+        """Return the binary of a build, adding it with x <= upper * used."""
+        if build not in self.used:
+            group = self.groups[build]
+            self.used[build] = self.add_variable(f"used_{build}", 1)
+            upper = self.variables[group].upper
+            self.add_row(f"used_{build}", {group: 1, self.used[build]: -upper}, "<=", 0)
+        return self.used[build]

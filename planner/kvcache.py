@@ -1,0 +1,105 @@
+"""Bytes of KV cache: per token, per session, per rank.
+
+bytes(T) = rate * T + constant: the parts of all layers summed, each in its own precision.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+from planner.attention import CachePart
+from planner.errors import InputError, nearest
+from planner.models import Model
+from planner.units import ceil_div
+
+
+@dataclass(frozen=True, eq=False)
+class KvCache:
+    """The KV cache of a model in one format.
+
+    Attributes
+    ----------
+    name : str
+        The format.
+    parts : tuple of CachePart
+        The caches of all layers, draft layers included.
+    custom : bool
+        Whether the bytes were taken at the user's word: no engine has this format.
+    """
+
+    name: str
+    parts: tuple[CachePart, ...]
+    custom: bool = False
+
+    @property
+    def rate(self) -> Fraction:
+        """Bytes per token of one whole copy, of the parts that grow with the context."""
+        return sum((p.layers * p.row_bytes for p in self.parts if p.window_tokens is None), Fraction(0))
+
+    @property
+    def bytes_per_token(self) -> int:
+        """The rate as whole bytes; all formats in use come to whole bytes over the layers."""
+        return -int(-self.rate // 1)
+
+    def constant_bytes(self, tokens: int) -> Fraction:
+        """Return what windowed parts hold of a sequence of `tokens`."""
+        windows = [(p, min(tokens, p.window_tokens)) for p in self.parts if p.window_tokens is not None]
+        return sum((p.layers * p.row_bytes * kept for p, kept in windows), Fraction(0))
+
+    def session_bytes(self, tokens: int) -> Fraction:
+        """Return one copy of a sequence of `tokens`."""
+        return self.rate * tokens + self.constant_bytes(tokens)
+
+    def formula(self) -> str:
+        """Return how the rate comes about, e.g. ``78 x 656 (latent) + 78 x 132 (indexer key)``."""
+        terms = [f"{p.layers} x {float(p.row_bytes):g} ({p.name})" for p in self.parts if not p.window_tokens]
+        return " + ".join(terms)
+
+    def step_read_bytes(self, tokens: int, read_tokens: Mapping[str, int]) -> Fraction:
+        """Return what one decode step reads of a sequence, by part; unknown parts whole."""
+        total = Fraction(0)
+        for part in self.parts:
+            read = read_tokens.get(part.name, tokens)
+            total += part.layers * part.row_bytes * min(read, part.window_tokens or read)
+        return total
+
+
+def kv_cache(model: Model, kv_format: str, draft_layers: int = 0) -> KvCache:
+    """Return the KV cache of `model` in `kv_format`.
+
+    Raises
+    ------
+    InputError
+        If the model's attention has no rows in that format; names those it has.
+    """
+    parts: list[CachePart] = []
+    for group in model.attention:
+        if kv_format not in group.formats():
+            hint = nearest(kv_format, group.formats())
+            raise InputError(f"no KV format '{kv_format}' for {model.name} ({group.family}); {hint}")
+        parts.extend(group.cache_parts(kv_format))
+    for i in range(min(draft_layers, model.draft_layers) and len(model.attention[0].cache_parts(kv_format))):
+        parts[i] = replace(parts[i], layers=parts[i].layers + min(draft_layers, model.draft_layers))
+    return KvCache(kv_format, tuple(parts))
+
+
+def custom_cache(model: Model, name: str, token_bytes: int) -> KvCache:
+    """Return a KV cache of `token_bytes` per token that is split as the model's own would be."""
+    like = next(iter(model.attention[0].cache_parts("bf16")))
+    row = Fraction(token_bytes, model.layers)
+    part = replace(like, name=name, layers=model.layers, row_bytes=row, row_formula="as given")
+    return KvCache(name, (part,), custom=True)
+
+
+def rank_share(part: CachePart, tensor: int, context: int, shards_indexer: bool) -> Fraction:
+    """Return which share of one copy of `part` each rank holds.
+
+    Heads are split over `tensor` ranks and copied beyond their number; a part without heads is
+    copied to every rank. Context parallelism over `context` ranks spreads tokens.
+    """
+    share = Fraction(max(1, ceil_div(part.heads, tensor)), part.heads)
+    if context > 1 and (part.context_sharded or shards_indexer):
+        share /= context
+    return share

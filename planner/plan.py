@@ -1,0 +1,192 @@
+"""Results: plain data that every output format reads. No solver, no tables, no prices looked up."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from planner.constraints.base import Check
+from planner.costs import CostLine
+from planner.demand import Demand
+from planner.layout import Budget, Pool
+
+SCHEMA_VERSION = 1
+Status = Literal["optimal", "feasible", "infeasible"]
+
+
+@dataclass(frozen=True)
+class PoolEdge:
+    """A KV pool whose next whole session, or whose last one, is close.
+
+    Attributes
+    ----------
+    sessions, other_sessions : int
+        Whole sessions per pool as planned, and on the other side of the edge.
+    distance_bytes, distance_tokens : int
+        Per GPU, and in tokens of the pool.
+    nodes, other_nodes : int
+        Nodes if the fleet were of this build alone, on either side; with spare groups.
+    """
+
+    sessions: int
+    other_sessions: int
+    distance_bytes: int
+    distance_tokens: int
+    nodes: int
+    other_nodes: int
+
+
+@dataclass(frozen=True)
+class NodeGroup:
+    """So many groups of one build.
+
+    Attributes
+    ----------
+    groups, nodes : int
+        Replica groups, and nodes in them.
+    layout, layout_evidence, replicas : str, str, int
+        How the model runs; how sure that is; replicas per group.
+    kv_format, weights, engine : str
+        What it runs with.
+    pools, sessions_per_pool : int
+        KV pools per group and whole sessions in each.
+    reach, limiting : int, str
+        Open sessions that a group can host, and the limit that decides it.
+    hosted : int
+        The most that one hosts when the spare groups are lost.
+    unit_cents : int
+        Parts of one node without tax, linear cluster lines and services.
+    """
+
+    build: str
+    groups: int
+    nodes: int
+    nodes_per_group: int
+    chassis: str
+    system: str | None
+    gpu: str
+    gpus_per_node: int
+    cpu: str
+    cpus: int
+    dimm: str
+    dimms: int
+    drive: str | None
+    drives: int
+    nics: Mapping[str, int]
+    layout: str
+    layout_evidence: str
+    replicas: int
+    engine: str
+    weights: str
+    kv_format: str
+    budget: Budget
+    pool: Pool
+    pools: int
+    sessions_per_pool: int
+    reach: int
+    limiting: str
+    hosted: int
+    power_w: int
+    rack_units: int
+    unit_cents: int
+    edge: PoolEdge | None = None
+
+
+@dataclass(frozen=True)
+class CostSummary:
+    """Money in cents of one currency, in the plan's price case unless named otherwise.
+
+    Attributes
+    ----------
+    parts, cluster, services, tax, capex_total : int
+        Node parts, cluster parts, services over the term, tax, and their sum.
+    opex_per_year, tco_total : int
+        Energy and colocation; capex plus the term's opex.
+    low, high : int
+        Capex with every price at its low and its high.
+    unspecified_opex : bool
+        Whether neither energy nor colocation has a price, so that opex is unknown.
+    """
+
+    currency: str
+    parts: int
+    cluster: int
+    services: int
+    tax: int
+    capex_total: int
+    opex_per_year: int
+    tco_total: int
+    years: int
+    low: int
+    high: int
+    opex_known: bool
+    not_included: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class RunnerUp:
+    """The cheapest plan on other machines."""
+
+    capex_cents: int
+    nodes: int
+    summary: str
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A verified answer to a scenario.
+
+    Attributes
+    ----------
+    status : {'optimal', 'feasible', 'infeasible'}
+        ``optimal``: within this catalogue, these rules and these prices, by the solver's bound.
+    objective : str
+        What was minimised; `value` and `bound` are in cents, or in nodes for ``nodes``.
+    demand : Demand
+        In the KV format of the largest node group.
+    prices : mapping of str to CostLine tuple
+        The bill of materials.
+    spare_cents : int or None
+        What the spare groups cost: capex minus that of the same scenario without them.
+    capacity_only : bool
+        Whether no rates were given, so that only capacity was checked.
+    """
+
+    scenario: str
+    title: str
+    status: Status
+    objective: str
+    value: int
+    bound: int
+    groups: tuple[NodeGroup, ...]
+    bill: tuple[CostLine, ...]
+    checks: tuple[Check, ...]
+    demand: Demand
+    cost: CostSummary
+    verified: bool
+    power_w: int
+    racks: int
+    capacity_only: bool
+    spare_groups: int
+    spare_cents: int | None
+    runner_up: RunnerUp | None
+    mean_capex_cents: int | None
+    mean_nodes: int | None
+    warnings: tuple[str, ...]
+    provenance: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def n_nodes(self) -> int:
+        """Nodes in all groups."""
+        return sum(group.nodes for group in self.groups)
+
+    @property
+    def n_gpus(self) -> int:
+        """GPUs in all nodes."""
+        return sum(group.nodes * group.gpus_per_node for group in self.groups)
+
+    @property
+    def gap(self) -> float:
+        """Distance of the bound from the value, as a share of the value."""
+        return (self.value - self.bound) / self.value if self.value else 0.0

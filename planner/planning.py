@@ -1,0 +1,272 @@
+"""From a scenario and a catalogue to a verified plan: the whole way of the data in one place."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from planner import __version__
+from planner.build import Build
+from planner.candidates import Candidates, find_candidates, keep_best
+from planner.caveats import plan_warnings
+from planner.constraints import Situation
+from planner.costs import Pricing, bill, capex_cents, fleet_drivers, fleet_power_w
+from planner.demand import demand
+from planner.diagnose import explain_infeasible
+from planner.errors import InfeasibleError, PriceMissingError
+from planner.formulation.problem import Problem
+from planner.loading import Shelf
+from planner.plan import CostSummary, NodeGroup, Plan, PoolEdge, RunnerUp
+from planner.scenario import Scenario
+from planner.solve import Outcome, solve
+from planner.units import ceil_div
+from planner.verify import Verification, fresh_reach, verify
+
+
+@dataclass(frozen=True)
+class Solved:
+    """A scenario with its problem and the solver's counts."""
+
+    scenario: Scenario
+    problem: Problem
+    candidates: Candidates
+    outcome: Outcome
+
+    @property
+    def fleet(self) -> dict[Build, int]:
+        """Groups by build."""
+        return self.problem.fleet(self.outcome.counts)
+
+    @property
+    def capex(self) -> int:
+        """Capex in cents."""
+        return capex_cents(bill(self.problem.pricing, self.fleet), self.problem.pricing.case)
+
+    @property
+    def nodes(self) -> int:
+        """Nodes of the fleet."""
+        return sum(count * build.n_nodes for build, count in self.fleet.items())
+
+
+def pricing_of(scenario: Scenario, shelf: Shelf) -> Pricing:
+    """Return the scenario's prices; InputError if it names no known book."""
+    return Pricing(shelf.catalog, shelf.catalog.book(scenario.finance.prices), scenario.finance)
+
+
+def solve_scenario(
+    scenario: Scenario, shelf: Shelf, solver: str = "highs", time_limit_s: float | None = None
+) -> Solved:
+    """Return the best fleet for a scenario.
+
+    In a pool all nodes must read each other's caches, so a pooled scenario is solved once per KV
+    format and the best is kept.
+
+    Raises
+    ------
+    InfeasibleError
+        If no fleet meets the rules.
+    PriceMissingError
+        If only prices are missing.
+    """
+    formats = scenario.serving.kv_formats
+    if scenario.tiers.placement != "pooled" or len(formats) < 2:
+        return _solve_one(scenario, shelf, solver, time_limit_s)
+    found, faults = [], []
+    for kv_format in formats:
+        one = replace(scenario, serving=replace(scenario.serving, kv_formats=(kv_format,)))
+        try:
+            found.append(_solve_one(one, shelf, solver, time_limit_s))
+        except (InfeasibleError, PriceMissingError) as fault:
+            faults.append(fault)
+    if not found:
+        raise faults[0]
+    return min(found, key=lambda solved: (solved.outcome.value, solved.capex, solved.nodes))
+
+
+def _solve_one(scenario: Scenario, shelf: Shelf, solver: str, time_limit_s: float | None) -> Solved:
+    pricing = pricing_of(scenario, shelf)
+    candidates = find_candidates(scenario, shelf, pricing)
+    problem = Problem(Situation.of(scenario), candidates.builds, pricing)
+    outcome = solve(problem, solver, time_limit_s)
+    if outcome.status == "infeasible":
+        raise InfeasibleError(explain_infeasible(problem, candidates, solver))
+    return Solved(scenario, problem, candidates, outcome)
+
+
+def make_plan(
+    scenario: Scenario, shelf: Shelf, solver: str = "highs", time_limit_s: float | None = None,
+    compare: bool = True,
+) -> Plan:  # fmt: skip
+    """Return the verified plan of a scenario.
+
+    Parameters
+    ----------
+    compare : bool
+        Whether to solve the questions beside it too: without spare groups, on other machines,
+        at the mean context.
+
+    Raises
+    ------
+    InfeasibleError, PriceMissingError, UnprovenError, InputError
+        As said there.
+    """
+    solved = solve_scenario(scenario, shelf, solver, time_limit_s)
+    checked = verify(solved.problem, solved.outcome.counts)
+    beside = _Beside() if not compare else _beside(solved, shelf, solver)
+    return _assemble(solved, shelf, checked, beside)
+
+
+@dataclass(frozen=True)
+class _Beside:
+    """Answers to the questions beside a plan; None where not asked or without answer."""
+
+    spare_cents: int | None = None
+    runner_up: RunnerUp | None = None
+    mean_capex: int | None = None
+    mean_nodes: int | None = None
+
+
+def _beside(solved: Solved, shelf: Shelf, solver: str) -> _Beside:
+    scenario = solved.scenario
+    spare = None
+    if scenario.fleet.spare_groups:
+        lean = replace(scenario, fleet=replace(scenario.fleet, spare_groups=0))
+        problem = Problem(Situation.of(lean), solved.problem.builds, solved.problem.pricing)
+        outcome = solve(problem, solver)
+        if outcome.status == "optimal":
+            spare = solved.capex - Solved(lean, problem, solved.candidates, outcome).capex
+    mean = _at_mean(solved, shelf, solver)
+    return _Beside(spare, _runner_up(solved, shelf, solver), mean.capex if mean else None, mean.nodes if mean else None)
+
+
+def _at_mean(solved: Solved, shelf: Shelf, solver: str) -> Solved | None:
+    context = solved.scenario.workload.context
+    if context.mean_tokens is None or context.mean_tokens == context.planned_tokens:
+        return None
+    load = replace(solved.scenario.workload, context=replace(context, planned_tokens=context.mean_tokens))
+    try:
+        return solve_scenario(replace(solved.scenario, workload=load), shelf, solver)
+    except (InfeasibleError, PriceMissingError):
+        return None
+
+
+def _runner_up(solved: Solved, shelf: Shelf, solver: str) -> RunnerUp | None:
+    """Return the cheapest plan without any GPU model of this one."""
+    taken = {build.core.gpu for build in solved.fleet}
+    rest = [build for build in solved.candidates.every if build.core.gpu not in taken]
+    if not rest:
+        return None
+    kept = keep_best(rest, solved.problem.at, shelf.catalog)
+    problem = Problem(solved.problem.at, kept, solved.problem.pricing)
+    outcome = solve(problem, solver)
+    if outcome.status != "optimal":
+        return None
+    other = Solved(solved.scenario, problem, solved.candidates, outcome)
+    verify(problem, outcome.counts)
+    words = [f"{n * b.n_nodes} x {machine_name(b)} with {b.core.gpu.id}" for b, n in other.fleet.items()]
+    return RunnerUp(other.capex, other.nodes, " + ".join(words))
+
+
+def machine_name(build: Build) -> str:
+    """Return the id of the system or chassis."""
+    return build.core.system.id if build.core.system else build.core.chassis.id
+
+
+def _assemble(solved: Solved, shelf: Shelf, checked: Verification, beside: _Beside) -> Plan:
+    problem, scenario, fleet = solved.problem, solved.scenario, solved.fleet
+    lines = bill(problem.pricing, fleet)
+    first = max(fleet, key=lambda build: (fleet[build] * build.reach, build.name))
+    cache = shelf.engines.caches[scenario.tiers.cache]
+    groups = tuple(_node_group(problem, b, n, checked.hosted) for b, n in fleet.items())
+    plan = Plan(
+        scenario=scenario.name, title=scenario.title, status=solved.outcome.status,
+        objective=scenario.objective, value=solved.outcome.value, bound=solved.outcome.bound,
+        groups=groups, bill=lines, checks=checked.checks,
+        demand=demand(scenario, first.core.footprint.kv, cache),
+        cost=cost_summary(problem, fleet), verified=True,
+        power_w=fleet_power_w(problem.pricing, fleet),
+        racks=fleet_drivers(fleet, shelf.catalog)["racks"],
+        capacity_only=scenario.workload.rates is None,
+        spare_groups=scenario.fleet.spare_groups, spare_cents=beside.spare_cents,
+        runner_up=beside.runner_up, mean_capex_cents=beside.mean_capex, mean_nodes=beside.mean_nodes,
+        warnings=(), provenance=provenance(solved, shelf),
+    )  # fmt: skip
+    return replace(plan, warnings=plan_warnings(plan, scenario, fleet, problem.pricing, solved.candidates.rejected))
+
+
+def cost_summary(problem: Problem, fleet: Mapping[Build, int]) -> CostSummary:
+    """Return the sums of the bill of materials and the running cost."""
+    pricing = problem.pricing
+    lines = bill(pricing, fleet)
+    case, finance = pricing.case, pricing.finance
+    by_scope = {
+        scope: sum(line.qty * line.unit_cents[case] for line in lines if line.scope == scope)
+        for scope in ("node", "cluster", "service")
+    }
+    capex = capex_cents(lines, case)
+    opex = pricing.opex_cents(fleet_power_w(pricing, fleet))
+    return CostSummary(
+        currency=pricing.book.currency, parts=by_scope["node"], cluster=by_scope["cluster"],
+        services=by_scope["service"], tax=sum(line.qty * line.tax_cents[case] for line in lines),
+        capex_total=capex, opex_per_year=opex, tco_total=capex + finance.years * opex,
+        years=finance.years, low=capex_cents(lines, "low"), high=capex_cents(lines, "high"),
+        opex_known=bool(finance.energy_rate or finance.colocation_rate),
+        not_included=pricing.catalog.cluster.not_included,
+    )  # fmt: skip
+
+
+def _node_group(problem: Problem, build: Build, count: int, hosted: Mapping[str, int]) -> NodeGroup:
+    core = build.core
+    nics = {core.front_nic.id: core.front_nics}
+    if core.fabric_nic is not None:
+        nics[core.fabric_nic.id] = nics.get(core.fabric_nic.id, 0) + core.fabric_nics
+    return NodeGroup(
+        build=build.name, groups=count, nodes=count * build.n_nodes, nodes_per_group=build.n_nodes,
+        chassis=core.chassis.id, system=core.system.id if core.system else None, gpu=core.gpu.id,
+        gpus_per_node=core.chassis.n_gpus, cpu=build.cpu.id, cpus=core.chassis.n_cpus,
+        dimm=build.dimm.id, dimms=build.dimms, drive=build.drive.id if build.drive else None,
+        drives=build.drives, nics=nics, layout=core.layout.name, layout_evidence=core.layout_evidence,
+        replicas=core.replicas, engine=core.engine.id, weights=core.weights,
+        kv_format=core.footprint.kv.name, budget=core.budget, pool=core.pool,
+        pools=core.replicas * core.layout.dp, sessions_per_pool=core.pool.sessions,
+        reach=build.reach, limiting=build.limiting, hosted=hosted.get(build.name, 0),
+        power_w=build.power_w // build.n_nodes, rack_units=core.chassis.rack_units,
+        unit_cents=problem.pricing.node_cents(build), edge=pool_edge(problem, build),
+    )  # fmt: skip
+
+
+def pool_edge(problem: Problem, build: Build) -> PoolEdge | None:
+    """Return both node counts where a pool is within 5 % of another whole session."""
+    pool = build.core.pool
+    side = pool.knife_edge
+    if side == 0:
+        return None
+    other = replace(pool, sessions=pool.sessions + side)
+    moved = replace(build, core=replace(build.core, pool=other))
+    distance = pool.missing_bytes if side > 0 else pool.spare_bytes
+    tokens = ceil_div(distance * pool.tokens, pool.rank_bytes)
+    return PoolEdge(pool.sessions, other.sessions, distance, tokens, _alone(problem, build), _alone(problem, moved))
+
+
+def _alone(problem: Problem, build: Build) -> int:
+    most = fresh_reach(problem, build)
+    groups = ceil_div(problem.at.open, most) + problem.spares if most else 0
+    return groups * build.n_nodes
+
+
+def provenance(solved: Solved, shelf: Shelf) -> dict[str, object]:
+    """Return what a reader needs to make the same plan again; no clock, so that bytes repeat."""
+    outcome, book = solved.outcome, solved.problem.pricing.book
+    return {
+        "planner": __version__,
+        "python": platform.python_version(),
+        "solver": outcome.solver,
+        "proof": "solver's bound (floating point)" if outcome.status == "optimal" else "none",
+        "catalog": shelf.catalog.digest,
+        "prices": {"book": book.id, "as_of": book.as_of, "case": solved.problem.pricing.case},
+        "overrides": list(solved.scenario.applied),
+        "resolved": solved.scenario.resolved,
+        "builds_considered": solved.candidates.considered,
+        "builds_offered": len(solved.candidates.builds),
+    }

@@ -1,0 +1,1 @@
+"""Questions asked of plans: will it fit, how many nodes, which variant costs what."""

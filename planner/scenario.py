@@ -1,0 +1,267 @@
+"""A question to the planner: a workload, how it may be served, rules, and what to minimise."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Annotated, Any, Literal
+
+from planner.errors import InputError
+from planner.evidence import Evidence
+from planner.fields import (
+    Amount,
+    Bytes,
+    Count,
+    Number,
+    Parsed,
+    PerKwh,
+    PerKwMonth,
+    Seconds,
+    Share,
+    Text,
+    TokensPerSecond,
+    Watts,
+    Whole,
+    record,
+)
+from planner.units import QuantityError
+from planner.workload import Workload
+
+
+def _stock(value: object) -> Mapping[str, int]:
+    if not isinstance(value, dict):
+        raise QuantityError("expected parts with a whole number each, such as 'h200-sxm: 16'")
+    for part, count in value.items():
+        if isinstance(count, bool) or not isinstance(count, int) or count < 0:
+            raise QuantityError(f"stock of '{part}': expected a whole number, found {count!r}")
+    return dict(value)
+
+
+Stock = Annotated[Mapping[str, int], Parsed(_stock, {"type": "object", "additionalProperties": {"type": "integer"}})]
+
+
+@record
+class CustomKv:
+    """A KV format that no engine has, taken at its word.
+
+    Attributes
+    ----------
+    name : str
+        How results call it.
+    token_bytes : int
+        Bytes per token over all layers, one copy.
+    """
+
+    name: Text
+    token_bytes: Bytes
+    note: str = ""
+
+
+@record
+class Serving:
+    """How the model may be run; the optimiser chooses among what is listed and legal.
+
+    Attributes
+    ----------
+    engines : tuple of str
+        Engine ids.
+    weights : tuple of str
+        Weight formats.
+    kv_formats : tuple of str
+        KV formats; each is used where the engine has it on the GPU at hand.
+    custom_kv : CustomKv or None
+        Instead of `kv_formats`.
+    layouts : tuple of str
+        Layout names or ``any``.
+    draft_layers : int
+        Draft (MTP) layers kept loaded for speculation.
+    """
+
+    engines: tuple[Text, ...]
+    weights: tuple[Text, ...]
+    kv_formats: tuple[Text, ...] = ()
+    custom_kv: CustomKv | None = None
+    layouts: tuple[Text, ...] = ("any",)
+    draft_layers: Whole = 0
+
+
+@record
+class Tiers:
+    """Where KV caches live beside GPU memory.
+
+    Attributes
+    ----------
+    cache : str
+        Offload product.
+    placement : {'local', 'pooled'}
+        ``local``: a session's warm and cold copies sit on the node that runs it; ``pooled``:
+        any node reaches all host memory and drives over the fabric, which is then priced.
+    dram : {'inclusive', 'exclusive', 'none'}
+        Whether host memory also holds the active sessions, only the warm ones, or nothing.
+    nvme : {'write-all', 'spill', 'none'}
+        Whether drives hold every session, only the cold ones, or nothing.
+    staging_prefixes : int or None
+        Overrides the product's own number of staged prefixes.
+    """
+
+    cache: Text
+    placement: Literal["local", "pooled"] = "local"
+    dram: Literal["inclusive", "exclusive", "none"] = "inclusive"
+    nvme: Literal["write-all", "spill", "none"] = "write-all"
+    staging_prefixes: Whole | None = None
+
+
+@record
+class Service:
+    """What users must get.
+
+    Attributes
+    ----------
+    decode_tokens_per_s : int
+        Tokens per second to each session in flight.
+    first_token_s : Fraction
+        From the request to its first token, resumed from the slowest tier.
+    """
+
+    decode_tokens_per_s: TokensPerSecond
+    first_token_s: Seconds
+
+
+@record
+class Fleet:
+    """Which machines may be bought and how many kinds of them.
+
+    Attributes
+    ----------
+    gpus, chassis : tuple of str
+        Ids, or empty for all.
+    max_builds : int
+        Distinct builds in one plan.
+    spare_groups : int
+        Replica groups that may fail with the load still held.
+    max_nodes : int or None
+        Most nodes.
+    group_nodes : tuple of int
+        How many nodes a replica group may span.
+    """
+
+    gpus: tuple[Text, ...] = ()
+    chassis: tuple[Text, ...] = ()
+    max_builds: Count | None = None
+    spare_groups: Whole = 0
+    max_nodes: Count | None = None
+    group_nodes: tuple[Count, ...] = (1, 2)
+
+
+@record
+class Limits:
+    """What the site and the purse allow; None where there is no limit.
+
+    Attributes
+    ----------
+    budget : Money or None
+        On capex_total, cluster lines and tax included.
+    power_w : int or None
+        Sum of all peak watts at the site, cooling excluded.
+    rack_units : int or None
+        Of the nodes.
+    stock : mapping
+        Part id to how many can be had.
+    """
+
+    budget: Amount | None = None
+    power_w: Watts | None = None
+    rack_units: Count | None = None
+    stock: Stock = field(default_factory=dict)
+
+
+@record
+class Finance:
+    """Prices and running costs.
+
+    Attributes
+    ----------
+    prices : str
+        Price book.
+    price_case : {'low', 'typical', 'high'}
+        Which value of each price the plan is optimised for.
+    tax_fraction : Fraction
+        Added in a column of its own where the book's prices exclude it.
+    years : int
+        Term of support and of total cost of ownership.
+    energy_rate, colocation_rate : MoneyRate or None
+        Money per kWh and per kW and month.
+    pue : Fraction
+        Facility power over IT power.
+    average_load_fraction : Fraction
+        Mean over peak power.
+    """
+
+    prices: Text
+    price_case: Literal["low", "typical", "high"] = "typical"
+    tax_fraction: Share = Fraction(0)
+    years: Count = 4
+    energy_rate: PerKwh | None = None
+    colocation_rate: PerKwMonth | None = None
+    pue: Number = Fraction(1)
+    average_load_fraction: Share = Fraction(1)
+
+
+@record
+class Scenario:
+    """Everything a plan depends on beside the catalogue.
+
+    Attributes
+    ----------
+    objective : {'capex', 'tco', 'nodes'}
+        What is minimised; ties are broken by cost, then node count.
+    evidence : mapping
+        Dotted path to where a value comes from, for those that say so.
+    applied : tuple of str
+        Overrides in the order they were applied.
+    """
+
+    kind: Literal["scenario"] = "scenario"
+    name: Text
+    title: Text
+    model: Text
+    workload: Workload
+    serving: Serving
+    tiers: Tiers
+    service: Service | None = None
+    fleet: Fleet = field(default_factory=Fleet)
+    limits: Limits = field(default_factory=Limits)
+    finance: Finance
+    objective: Literal["capex", "tco", "nodes"] = "capex"
+    note: str = ""
+    evidence: Mapping[str, Evidence] = field(default_factory=dict)
+    applied: tuple[str, ...] = ()
+    resolved: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def flat(self) -> bool:
+        """Whether the flat overhead rule replaces the engine's own rounding and ceilings."""
+        return self.workload.overhead_fraction is not None
+
+
+@dataclass(frozen=True)
+class Override:
+    """One change of a scenario: a dotted path and the new value as YAML text."""
+
+    path: str
+    text: str
+
+    @classmethod
+    def parse(cls, text: str) -> Override:
+        """Read ``workload.users=250``.
+
+        Raises
+        ------
+        InputError
+            If there is no ``=``.
+        """
+        path, found, value = text.partition("=")
+        if not found or not path.strip():
+            raise InputError(f"--set {text}: expected PATH=VALUE, such as workload.users=250")
+        return cls(path.strip(), value.strip())

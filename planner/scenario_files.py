@@ -1,0 +1,240 @@
+"""Scenario files: parents, variants and overrides laid over each other, then read strictly.
+
+Precedence: ``--set`` over ``--variant`` over the scenario over its ``extends`` parent over
+defaults. Mappings merge, lists replace, null removes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import fields as dataclass_fields
+from dataclasses import is_dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from planner.datafiles import data_folder, shown_name
+from planner.documents import Document, Key, Mark, parse_document, read_document
+from planner.errors import InputError, Problem, nearest
+from planner.evidence import SourceList
+from planner.fields import file_key
+from planner.reading import INTERNAL, field_type, read_record
+from planner.scenario import Override, Scenario
+from planner.workload import faults
+
+SHORT = {"kv_format": "serving.kv_formats", "kv_formats": "serving.kv_formats", "gpus": "fleet.gpus"}
+_LISTS = (
+    "serving.kv_formats",
+    "serving.engines",
+    "serving.weights",
+    "serving.layouts",
+    "fleet.gpus",
+    "fleet.chassis",
+)
+
+
+def shipped_scenarios() -> list[str]:
+    """Return the names of the scenarios that come with the planner."""
+    return sorted(path.stem for path in data_folder("scenarios").glob("*.yaml"))
+
+
+def find_scenario(reference: str, beside: Path | None = None) -> Path:
+    """Return the file of a scenario named by path or by shipped name.
+
+    Raises
+    ------
+    InputError
+        If there is neither.
+    """
+    path = Path(reference)
+    candidates = [path] if path.suffix in (".yaml", ".yml") else []
+    if beside is not None:
+        candidates += [beside / path, beside / f"{reference}.yaml"]
+    candidates.append(data_folder("scenarios") / f"{reference}.yaml")
+    for candidate in candidates:
+        if candidate.is_file():
+            return candidate
+    hint = nearest(reference, shipped_scenarios())
+    raise InputError([Problem(reference, 0, 0, "no such scenario, neither a file nor a shipped one", hint)])
+
+
+def load_scenario(
+    reference: str,
+    overrides: Sequence[Override] = (),
+    variant: str | None = None,
+    sources: SourceList | None = None,
+) -> Scenario:
+    """Load a scenario with its parent, one variant and overrides.
+
+    Raises
+    ------
+    InputError
+        With every problem found.
+    """
+    document = _with_parents(find_scenario(reference), ())
+    variants = document.data.pop("variants", None) or {}
+    applied = []
+    if variant is not None:
+        if variant not in variants:
+            raise InputError([document.problem(("variants",), f"no variant '{variant}'", nearest(variant, variants))])
+        _lay_over(document, variants[variant], ("variants", variant), document, ())
+        applied.append(f"variant {variant}")
+    for override in overrides:
+        applied.append(_apply(document, override))
+    scenario, problems = read_record(document, document.data, Scenario)
+    if scenario is None:
+        raise InputError(problems)
+    problems = _contradictions(document, scenario)
+    if sources is not None:
+        problems += _unknown_sources(document, scenario, sources)
+    if problems:
+        raise InputError(problems)
+    return replace(scenario, applied=tuple(applied), resolved=document.data)
+
+
+def _with_parents(path: Path, seen: tuple[Path, ...]) -> Document:
+    document = read_document(path, shown_name(path))
+    if not isinstance(document.data, dict):
+        raise InputError([document.problem((), "expected keys and values", "start with 'kind: scenario'")])
+    parent = document.data.pop("extends", None)
+    if parent is None:
+        return document
+    if path in seen:
+        raise InputError([document.problem(("extends",), "a scenario extends itself")])
+    try:
+        base = _with_parents(find_scenario(str(parent), path.parent), (*seen, path))
+    except InputError as fault:
+        if fault.problems[0].file != str(parent):
+            raise
+        raise InputError([document.problem(("extends",), f"no scenario '{parent}'", fault.problems[0].hint)]) from None
+    # Variants belong to the file that writes them; a parent's replace whole values of its own.
+    base.data.pop("variants", None)
+    _lay_over(base, document.data, (), document, ())
+    base.name = document.name
+    return base
+
+
+def _lay_over(target: Document, data: Any, at: Key, source: Document, to: Key) -> None:
+    """Merge `data` (at path `at` of `source`) into `target` at path `to`, places included."""
+    for key, value in data.items():
+        path, where = (*to, key), (*at, key)
+        target.key_marks[path] = source.mark(where, key=True)
+        parent = _parent(target.data, path)
+        if value is None:
+            parent.pop(key, None)
+        elif (
+            isinstance(value, dict)
+            and isinstance(parent.get(key), dict)
+            and "value" not in value
+            and "value" not in parent[key]
+        ):
+            _lay_over(target, value, where, source, path)
+        else:
+            parent[key] = value
+            _move_marks(target, source, where, path)
+
+
+def _move_marks(target: Document, source: Document, at: Key, to: Key) -> None:
+    for marks, found in ((target.marks, source.marks), (target.key_marks, source.key_marks)):
+        if target is not source:
+            for path in [p for p in marks if p[: len(to)] == to]:
+                del marks[path]
+        for path, mark in list(found.items()):
+            if path[: len(at)] == at:
+                marks[to + path[len(at) :]] = mark
+
+
+def _parent(data: Any, path: Key) -> dict[str, Any]:
+    for step in path[:-1]:
+        data = data.setdefault(step, {})
+        if not isinstance(data, dict):
+            raise InputError(f"'{'.'.join(map(str, path))}': '{step}' has no keys below it")
+    assert isinstance(data, dict)
+    return data
+
+
+def _apply(document: Document, override: Override) -> str:
+    """Lay one override over the document; its places are named after the option."""
+    path = full_path(override.path)
+    name = f"--set {override.path}={override.text}"
+    value = parse_document(override.text or "null", name).data if override.text else None
+    if path in _LISTS and value is not None and not isinstance(value, list):
+        value = [value]
+    keys: Key = tuple(path.split("."))
+    nested: Any = value
+    for key in reversed(keys):
+        nested = {key: nested}
+    source = Document(name, nested)
+    for length in range(len(keys) + 1):
+        source.marks[keys[:length]] = source.key_marks[keys[:length]] = Mark(name, 0, 0)
+    old = _look(document.data, keys)
+    if isinstance(old, dict) and "value" in old:
+        _parent(document.data, keys).pop(str(keys[-1]), None)
+    _lay_over(document, nested, (), source, ())
+    return f"{path}={override.text}"
+
+
+def _look(data: Any, keys: Key) -> Any:
+    for key in keys:
+        data = data.get(key) if isinstance(data, dict) else None
+    return data
+
+
+def full_path(text: str) -> str:
+    """Return the dotted path that `text` means: itself, or the only one that ends with it.
+
+    Raises
+    ------
+    InputError
+        If no such setting exists; names the nearest.
+    """
+    known = list(setting_paths())
+    if text in known or any(path.startswith(text + ".") for path in known):
+        return text
+    if text in SHORT:
+        return SHORT[text]
+    ending = [path for path in known if path.endswith("." + text)]
+    if len(ending) == 1:
+        return ending[0]
+    if text.startswith("limits.stock."):
+        return text
+    hint = nearest(text, ending or known)
+    raise InputError([Problem(f"--set {text}", 0, 0, f"no setting '{text}'", hint)])
+
+
+def setting_paths(record: type = Scenario, above: str = "") -> Iterator[str]:
+    """Yield the dotted path of every setting of a scenario."""
+    for item in dataclass_fields(record):
+        if item.name in INTERNAL:
+            continue
+        key = file_key(item.name)
+        inner = field_type(record, key)
+        if isinstance(inner, type) and is_dataclass(inner):
+            yield from setting_paths(inner, f"{above}{key}.")
+        else:
+            yield f"{above}{key}"
+
+
+def _contradictions(document: Document, scenario: Scenario) -> list[Problem]:
+    found = [document.problem(("workload", key), message) for key, message in faults(scenario.workload)]
+    serving = scenario.serving
+    if bool(serving.kv_formats) == (serving.custom_kv is not None):
+        message = "give either 'kv_formats' or 'custom_kv'"
+        found.append(document.problem(("serving",), message))
+    for key in ("engines", "weights"):
+        if not getattr(serving, key):
+            found.append(document.problem(("serving", key), f"'{key}' is empty; name at least one"))
+    if scenario.finance.pue < 1:
+        found.append(
+            document.problem(("finance", "pue"), "facility power cannot be below IT power; expected at least 1")
+        )
+    return found
+
+
+def _unknown_sources(document: Document, scenario: Scenario, sources: SourceList) -> list[Problem]:
+    known: Mapping[str, object] = sources.by_id
+    return [
+        document.problem(tuple(path.split(".")), f"unknown source '{name}'", nearest(name, known))
+        for path, evidence in scenario.evidence.items()
+        for name in evidence.sources
+        if name not in known
+    ]

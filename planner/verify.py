@@ -1,0 +1,136 @@
+"""Every constraint again, on the counts alone, in exact arithmetic and without the solver.
+
+Group limits are held against the sessions that each group really hosts when the fleet has lost
+its spare groups and the rest share the load evenly.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from planner.build import Build
+from planner.candidates import limiting_kind
+from planner.constraints import FLEET_RULES, GROUP_LIMITS, Check, reach
+from planner.constraints.base import GroupLimit
+from planner.costs import bill, capex_cents
+from planner.errors import PlannerError
+from planner.formulation.problem import Problem
+from planner.units import ceil, ceil_div
+
+
+@dataclass(frozen=True)
+class Verification:
+    """The result of checking a plan.
+
+    Attributes
+    ----------
+    checks : tuple of Check
+        Group limits first, then fleet rules.
+    capex_cents : int
+        The bill of materials added up.
+    hosted : mapping of str to int
+        Build to the open sessions that one of its groups hosts after the loss.
+    """
+
+    checks: tuple[Check, ...]
+    capex_cents: int
+    hosted: Mapping[str, int]
+
+
+def verify(problem: Problem, counts: Mapping[int, int]) -> Verification:
+    """Check `counts` against every active constraint.
+
+    Raises
+    ------
+    PlannerError
+        If a constraint does not hold: the solver's answer was wrong and must not be shown.
+    """
+    fleet = problem.fleet(counts)
+    hosted = allocate(problem, fleet)
+    checks = [_group_check(problem, limit, hosted) for limit in GROUP_LIMITS.values() if _counts(problem, limit)]
+    for rule in FLEET_RULES.values():
+        if rule.active(problem.at):
+            checks += [_marked(check, problem, fleet) for check in rule.check(problem, counts)]
+    broken = [check for check in checks if not check.met]
+    if broken:
+        rows = "; ".join(f"{c.label}: need {c.need}, have {c.have} {c.unit}" for c in broken)
+        raise PlannerError(f"the plan fails its exact check and is not shown: {rows}")
+    total = capex_cents(bill(problem.pricing, fleet), problem.pricing.case)
+    per_group = {build.name: max(sessions) for build, sessions in hosted.items() if sessions}
+    return Verification(tuple(checks), total, per_group)
+
+
+def _counts(problem: Problem, limit: GroupLimit) -> bool:
+    pooled = problem.at.pooled and limit.kind in ("dram", "nvme")
+    return limit.active(problem.at) and not pooled
+
+
+def allocate(problem: Problem, fleet: Mapping[Build, int]) -> dict[Build, list[int]]:
+    """Return the open sessions on each surviving group, in proportion to its reach.
+
+    The largest groups are lost first. The reach is computed anew from the limits.
+
+    Raises
+    ------
+    PlannerError
+        If the survivors cannot host all sessions.
+    """
+    at = problem.at
+    groups = sorted(
+        ((fresh_reach(problem, b), b) for b, n in fleet.items() for _ in range(n)),
+        key=lambda g: (-g[0], g[1].name),
+    )
+    survivors = groups[problem.spares :]
+    total = sum(most for most, _ in survivors)
+    if total < at.open:
+        raise PlannerError(f"the plan hosts {total} of {at.open} open sessions and is not shown")
+    shares = [(min(most, ceil_div(at.open * most, total)), build) for most, build in survivors]
+    excess = sum(n for n, _ in shares) - at.open
+    placed: dict[Build, list[int]] = {}
+    for sessions, build in reversed(shares):
+        less = min(excess, 1, sessions)
+        excess -= less
+        placed.setdefault(build, []).append(sessions - less)
+    return placed
+
+
+def fresh_reach(problem: Problem, build: Build) -> int:
+    """Return the reach of a build from its limits, not from the candidate's own figure."""
+    bounds = [reach(limit, build, problem.at) for limit in GROUP_LIMITS.values() if _counts(problem, limit)]
+    return min([problem.at.open, *(b for b in bounds if b is not None)])
+
+
+def _group_check(problem: Problem, limit: GroupLimit, hosted: Mapping[Build, list[int]]) -> Check:
+    need = have = 0
+    binding = False
+    worst: tuple[int, int] | None = None
+    for build, sessions in hosted.items():
+        each = limit.need(build, problem.at)
+        for count in sessions:
+            one = (ceil(each * count), limit.have(build, problem.at))
+            need, have = need + one[0], have + one[1]
+            if worst is None or one[1] - one[0] < worst[1] - worst[0]:
+                worst = one
+        binding = binding or limiting_kind(build, problem.at) == limit.kind
+    if worst is not None and worst[0] > worst[1]:
+        need, have = worst
+    return Check(limit.kind, limit.label, need, have, limit.unit, limit.formula, binding)
+
+
+def _marked(check: Check, problem: Problem, fleet: Mapping[Build, int]) -> Check:
+    """Mark a fleet rule as binding where not even the smallest group in use would fit its slack."""
+    if check.kind == "sessions":
+        least = min((build.reach for build in fleet), default=0)
+        return replace(check, binding=check.slack < least)
+    if check.kind in ("dram_pool", "nvme_pool"):
+        groups = sum(fleet.values())
+        return replace(check, binding=check.slack * groups < check.have)
+    sizes = {
+        "power": min((b.power_w for b in fleet), default=0),
+        "rack_units": min((b.n_nodes * b.core.chassis.rack_units for b in fleet), default=0),
+        "nodes": min((b.n_nodes for b in fleet), default=0),
+        "budget": min((b.cost_cents for b in fleet), default=0),
+        "builds": 1,
+    }
+    return replace(check, binding=check.slack < sizes.get(check.kind, 1))

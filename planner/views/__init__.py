@@ -1,0 +1,1 @@
+"""Results as reports: what each command shows, for people and for machines."""

@@ -1,0 +1,100 @@
+"""The bill of materials: one line per part, its quantity rule, price, evidence and date."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from planner.costs import CostLine
+from planner.plan import Plan
+from planner.render.report import Report, Table, Text
+from planner.units import format_money
+
+
+def bom_data(plan: Plan) -> list[dict[str, Any]]:
+    """Return the lines as plain data; node lines first, then cluster lines and services."""
+    case = plan.provenance["prices"]["case"]
+    return [_line_data(line, case, plan.cost.currency) for line in plan.bill]
+
+
+def _line_data(line: CostLine, case: str, currency: str) -> dict[str, Any]:
+    unit, tax = line.unit_cents[case], line.tax_cents[case]
+    return {
+        "item": line.item,
+        "role": "node" if line.scope == "node" else "cluster",
+        "category": line.category,
+        "part": line.item,
+        "description": line.description,
+        "build": line.build or None,
+        "qty_per_node": line.qty_per_node,
+        "qty": line.qty,
+        "rule": line.rule or None,
+        "unit_price": unit / 100,
+        "unit_price_low": line.unit_cents["low"] / 100,
+        "unit_price_high": line.unit_cents["high"] / 100,
+        "extended_price": line.qty * unit / 100,
+        "tax": line.qty * tax / 100,
+        "currency": currency,
+        "evidence": line.evidence.kind,
+        "basis": line.basis,
+        "as_of": line.as_of,
+        "source": ", ".join(line.evidence.sources) or None,
+        "reason": line.evidence.text or None,
+    }
+
+
+def bom_table(plan: Plan) -> Table:
+    """Return the lines as a table."""
+    case, money = plan.provenance["prices"]["case"], plan.cost.currency
+    columns = (
+        "item",
+        "description",
+        "per node",
+        "qty",
+        f"unit {money}",
+        f"total {money}",
+        f"tax {money}",
+        "evidence",
+        "as of",
+    )
+    rows = [
+        (
+            line.item,
+            line.description,
+            "" if line.qty_per_node is None else line.qty_per_node,
+            line.qty,
+            format_money(line.unit_cents[case]),
+            format_money(line.qty * line.unit_cents[case]),
+            format_money(line.qty * line.tax_cents[case]),
+            line.evidence.kind,
+            line.as_of,
+        )
+        for line in plan.bill
+    ]
+    right = ("per node", "qty", *columns[4:7])
+    return Table(columns, rows, "Bill of materials", right, bom_data(plan))
+
+
+def bom_report(plan: Plan) -> Report:
+    """Return the report of ``planner bom``."""
+    money = plan.cost.currency
+    rules = [f"{line.item}: {line.rule}" for line in plan.bill if line.rule]
+    total = Text(
+        [
+            f"parts {format_money(plan.cost.parts, money)}, cluster {format_money(plan.cost.cluster, money)}, "
+            f"services {format_money(plan.cost.services, money)}, tax {format_money(plan.cost.tax, money)}",
+            f"capex_total {format_money(plan.cost.capex_total, money)} "
+            f"(all prices low: {format_money(plan.cost.low, money)}, high: {format_money(plan.cost.high, money)})",
+            "not included: " + "; ".join(plan.cost.not_included),
+        ],
+        "Total",
+    )
+    table = bom_table(plan)
+    data = {
+        "scenario": plan.scenario,
+        "currency": money,
+        "capex_total": plan.cost.capex_total / 100,
+        "bom": bom_data(plan),
+        "not_included": list(plan.cost.not_included),
+        "provenance": dict(plan.provenance),
+    }
+    return Report(data, [Text([plan.title]), table, Text(rules, "Quantity rules"), total], table)

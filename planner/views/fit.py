@@ -1,0 +1,155 @@
+"""Will it fit: the budget of a GPU as a bar, pools, whole sessions and the way to the next."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from planner.questions.fit import Fit, FitQuestion, longest_context
+from planner.render.report import Report, Table, Text
+from planner.units import format_gib, format_tokens
+
+_BAR = 60
+
+
+def fit_report(question: FitQuestion, fits: Sequence[Fit], sessions: int | None) -> Report:
+    """Return the report of ``planner fit``."""
+    q = question
+    head = (
+        f"{q.model.name}, {q.weights} weights, KV {q.kv.name} ({q.kv.bytes_per_token:,} B/token), "
+        f"{q.n_nodes * q.n_gpus} x {q.gpu.name}, {q.context_tokens:,} tokens per session, "
+        f"{q.engine.name} {q.engine.version}"
+    )
+    table = _table(question, fits, sessions)
+    blocks: list[Text | Table] = [Text([head]), table]
+    if len(fits) == 1:
+        blocks += list(_detail(q, fits[0], sessions))
+    data: dict[str, Any] = _head(q)
+    if len(fits) == 1:
+        data |= _fit_data(q, fits[0], sessions)
+    else:
+        data["layouts"] = [_fit_data(q, fit, sessions) for fit in fits]
+    return Report(data, blocks, table)
+
+
+def _head(q: FitQuestion) -> dict[str, Any]:
+    return {
+        "model": q.model.id, "engine": q.engine.id, "weights": q.weights, "kv_format": q.kv.name,
+        "gpu": q.gpu.id, "n_gpus": q.n_gpus, "n_nodes": q.n_nodes, "context_tokens": q.context_tokens,
+        "kv_bytes_per_token": q.kv.bytes_per_token, "kv_formula": q.kv.formula(),
+        "session_bytes": -int(-q.kv.session_bytes(q.context_tokens) // 1),
+    }  # fmt: skip
+
+
+def _table(q: FitQuestion, fits: Sequence[Fit], sessions: int | None) -> Table:
+    columns = [
+        "layout",
+        "evidence",
+        "weights/GPU",
+        "KV/GPU",
+        "tokens/pool",
+        "sessions",
+        "per node",
+        "to the next",
+    ]
+    if sessions:
+        columns.append(f"nodes for {sessions}")
+    rows = []
+    for fit in fits:
+        if fit.budget is None or fit.pool is None or fit.fault:
+            row = [fit.layout.name, fit.evidence, "-", "-", "-", "0", "0", fit.fault]
+        else:
+            row = [
+                fit.layout.name, fit.evidence, format_gib(fit.budget.weights_bytes),
+                format_gib(fit.budget.kv_bytes), f"{fit.pool.tokens:,}",
+                f"{fit.pools} x {fit.pool.sessions}", f"{fit.sessions_per_node}",
+                f"{format_gib(fit.pool.missing_bytes)} = {format_tokens(fit.pool.missing_tokens)}",
+            ]  # fmt: skip
+        if sessions:
+            row.append(str(fit.nodes_for(sessions) or "never") if not fit.fault else "never")
+        rows.append(row)
+    right = [*columns[2:7], *columns[8:]]
+    return Table(columns, rows, "Layouts", right, [_fit_data(q, fit, sessions) for fit in fits])
+
+
+def _detail(q: FitQuestion, fit: Fit, sessions: int | None) -> Iterator[Text]:
+    if fit.budget is not None:
+        yield Text(list(_bar(fit)), "Budget of one GPU")
+    if fit.pool is None or fit.fault:
+        yield Text(
+            [fit.fault, "try more GPUs, a smaller weight format, another layout or a shorter context"],
+            "Does not fit",
+        )
+        return
+    pool = fit.pool
+    lines = [
+        f"{fit.pools} pools of {format_tokens(pool.tokens)}; "
+        f"{float(pool.exact_sessions):.2f} sessions each, {pool.sessions} whole",
+        f"the next whole session lacks {format_gib(pool.missing_bytes)} per GPU "
+        f"({format_tokens(pool.missing_tokens)}); {format_gib(pool.spare_bytes)} may go before one is lost",
+        f"longest context of one session alone: {format_tokens(longest_context(q, fit))}",
+    ]
+    if pool.knife_edge and sessions:
+        other = pool.sessions + pool.knife_edge
+        lines.append(
+            f"knife edge: {fit.nodes_for(sessions)} nodes for {sessions} sessions, "
+            f"{fit.nodes_for(sessions, other)} with {other} per pool"
+        )
+    elif pool.knife_edge:
+        lines.append("knife edge: within 5 % of the pool of another whole session; see both with --sessions N")
+    yield Text(lines, "Pools")
+
+
+def _bar(fit: Fit) -> Iterator[str]:
+    budget = fit.budget
+    assert budget is not None
+    kept = budget.visible_bytes - budget.usable_bytes
+    parts = [
+        ("weights", budget.weights_bytes),
+        *budget.runtime,
+        ("KV cache", budget.kv_bytes),
+        ("kept free", kept),
+    ]
+    bar = ""
+    for mark, (_, size) in zip("#abcdefg", parts[:-2], strict=False):
+        bar += mark * round(_BAR * max(0, size) / budget.visible_bytes)
+    bar += "=" * round(_BAR * max(0, budget.kv_bytes) / budget.visible_bytes)
+    yield f"[{bar[:_BAR].ljust(_BAR, '.')}] {format_gib(budget.visible_bytes)} visible"
+    marks = [*"#abcdefg"[: len(parts) - 2], "=", "."]
+    for mark, (name, size) in zip(marks, parts, strict=True):
+        yield f"  {mark} {name:<28} {format_gib(size):>12}"
+
+
+def _fit_data(q: FitQuestion, fit: Fit, sessions: int | None) -> dict[str, Any]:
+    data: dict[str, Any] = {
+        "layout": fit.layout.name,
+        "evidence": fit.evidence,
+        "fits": not fit.fault,
+        "fault": fit.fault or None,
+    }
+    if fit.budget is None or fit.pool is None:
+        return data | {"sessions_per_node": 0}
+    pool, budget = fit.pool, fit.budget
+    data |= {
+        "kv_bytes_per_token_per_rank": fit.rank_bytes_per_token,
+        "visible_bytes": budget.visible_bytes,
+        "usable_bytes": budget.usable_bytes,
+        "weights_bytes": budget.weights_bytes,
+        "runtime_bytes": dict(budget.runtime),
+        "kv_bytes_per_gpu": budget.kv_bytes,
+        "pools": fit.pools,
+        "tokens_per_pool": pool.tokens,
+        "sessions_per_pool": pool.sessions,
+        "sessions_per_pool_exact": round(float(pool.exact_sessions), 4),
+        "sessions_per_node": fit.sessions_per_node,
+        "margin_to_next_session_gib": round(pool.missing_bytes / 2**30, 4),
+        "margin_to_next_session_tokens": pool.missing_tokens,
+        "margin_before_loss_gib": round(pool.spare_bytes / 2**30, 4),
+        "knife_edge": bool(pool.knife_edge),
+        "longest_context_tokens": longest_context(q, fit),
+    }
+    if sessions:
+        data["nodes"] = fit.nodes_for(sessions)
+        if pool.knife_edge:
+            data["nodes_other_side"] = fit.nodes_for(sessions, pool.sessions + pool.knife_edge)
+    return data

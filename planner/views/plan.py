@@ -1,0 +1,276 @@
+"""A plan: the answer in one sentence, then everything behind it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from planner.constraints.base import Check
+from planner.plan import NodeGroup, Plan
+from planner.render.report import Report, Table, Text
+from planner.units import format_bytes, format_money, format_rate, format_watts
+from planner.views.bom import bom_data, bom_table
+from planner.views.demand import demand_data, steps_table
+
+
+def plan_report(plan: Plan) -> Report:
+    """Return the report of ``planner plan``."""
+    blocks: list[Text | Table] = [
+        Text([_heading(plan), "", answer(plan)]),
+        steps_table(plan.demand),
+        _mix_table(plan),
+        _rows_table(plan),
+        _cost_table(plan),
+        Text(list(_price_words(plan)), "Prices"),
+        Text(list(_beside(plan)), "Beside it"),
+    ]
+    if plan.warnings:
+        blocks.append(Text([f"- {warning}" for warning in plan.warnings], "Before you rely on it"))
+    blocks.append(Text(list(_next_steps(plan)), "Next"))
+    return Report(plan_data(plan), blocks, bom_table(plan))
+
+
+def _heading(plan: Plan) -> str:
+    return f"{plan.title}  [CAPACITY ONLY]" if plan.capacity_only else plan.title
+
+
+def answer(plan: Plan) -> str:
+    """Return the plan in one sentence."""
+    cost, money = plan.cost, plan.cost.currency
+    mix = " + ".join(_mix_words(group) for group in plan.groups)
+    proof = {
+        "optimal": "the least cost within this catalogue, these rules and these prices"
+        if plan.objective != "nodes"
+        else "the fewest nodes within this catalogue, these rules and these prices",
+        "feasible": f"not proven: at best {plan.gap:.2%} could be saved",
+    }[plan.status]
+    spare = f", {plan.spare_groups} of the groups spare" if plan.spare_groups else ""
+    return (
+        f"Buy {plan.n_nodes} nodes with {plan.n_gpus} GPUs ({mix}{spare}) for "
+        f"{format_money(cost.capex_total, money)} (from {format_money(cost.low, money)} to "
+        f"{format_money(cost.high, money)}): {proof}."
+    )
+
+
+def _mix_words(group: NodeGroup) -> str:
+    machine = group.system or group.chassis
+    return f"{group.nodes} x {machine} with {group.gpus_per_node} {group.gpu} and {group.dimms} x {group.dimm}"
+
+
+def _mix_table(plan: Plan) -> Table:
+    columns = (
+        "nodes", "machine", "GPUs", "layout", "KV", "sessions/pool", "host memory", "drives", "hosts", "limited by",
+    )  # fmt: skip
+    rows = [
+        (
+            group.nodes,
+            group.system or group.chassis,
+            f"{group.gpus_per_node} x {group.gpu}",
+            f"{group.replicas} x {group.layout} ({group.layout_evidence})",
+            group.kv_format,
+            f"{group.pools} x {group.sessions_per_pool}",
+            f"{group.dimms} x {group.dimm}",
+            f"{group.drives} x {group.drive}" if group.drive else "none",
+            f"{group.reach:,}",
+            group.limiting or "nothing",
+        )
+        for group in plan.groups
+    ]
+    return Table(columns, rows, "Nodes", right=("nodes", "hosts"))
+
+
+def format_amount(value: int, check: Check, currency: str) -> str:
+    """Return a need or a have in the constraint's unit."""
+    formats: dict[str, Callable[[int], str]] = {
+        "B": format_bytes,
+        "B/s": format_rate,
+        "W": format_watts,
+        "cents": lambda cents: format_money(cents, currency),
+    }
+    form = formats.get(check.unit)
+    return form(value) if form else f"{value:,} {check.unit}"
+
+
+def _rows_table(plan: Plan) -> Table:
+    rows = []
+    for check in plan.checks:
+        used = f"{check.need / check.have:.1%}" if check.have and check.kind != "first_token" else "met"
+        need = format_amount(check.need, check, plan.cost.currency)
+        have = format_amount(check.have, check, plan.cost.currency)
+        if check.kind == "first_token":
+            need, have = "-", f"{check.have:,} ms to spare"
+        rows.append((check.label, need, have, used, "<- binding" if check.binding else ""))
+    lost = f" (with {plan.spare_groups} group(s) lost)" if plan.spare_groups else ""
+    return Table(("row", "need", "have", "used", ""), rows, f"Rows{lost}", right=("need", "have", "used"))
+
+
+def _cost_table(plan: Plan) -> Table:
+    cost, money = plan.cost, plan.cost.currency
+    lines = [
+        ("node parts", cost.parts),
+        ("cluster parts", cost.cluster),
+        (f"services, {cost.years} years", cost.services),
+        ("tax", cost.tax),
+        ("capex_total", cost.capex_total),
+    ]
+    if cost.opex_known:
+        lines += [
+            ("energy and colocation per year", cost.opex_per_year),
+            (f"total over {cost.years} years", cost.tco_total),
+        ]
+    rows = [(name, format_money(cents)) for name, cents in lines]
+    return Table(("cost", money), rows, "Cost", right=(money,))
+
+
+def _price_words(plan: Plan) -> Iterator[str]:
+    case = plan.provenance["prices"]["case"]
+    total = sum(line.qty * line.unit_cents[case] for line in plan.bill)
+    for kind in ("sourced", "derived", "assumed"):
+        part = sum(line.qty * line.unit_cents[case] for line in plan.bill if line.evidence.kind == kind)
+        dates = sorted(line.as_of for line in plan.bill if line.evidence.kind == kind)
+        if dates:
+            yield f"{kind}: {part / max(1, total):.0%} of the total, dated {dates[0]} to {dates[-1]}"
+    yield f"price book {plan.provenance['prices']['book']}, case '{case}'; see each price with 'planner bom'"
+    yield "not included: " + "; ".join(plan.cost.not_included)
+
+
+def _beside(plan: Plan) -> Iterator[str]:
+    money = plan.cost.currency
+    yield (
+        f"{plan.power_w / 1000:,.1f} kW peak in {plan.racks} rack(s), "
+        f"{sum(g.nodes * g.rack_units for g in plan.groups)} rack units of nodes"
+    )
+    if plan.spare_cents is not None:
+        share = plan.spare_cents / max(1, plan.cost.capex_total)
+        yield f"spare groups cost {format_money(plan.spare_cents, money)} ({share:.0%} of the total)"
+    if plan.runner_up is not None:
+        more = plan.runner_up.capex_cents - plan.cost.capex_total
+        yield (
+            f"runner-up on other GPUs: {plan.runner_up.summary}, {format_money(plan.runner_up.capex_cents, money)} "
+            f"({'+' if more >= 0 else '-'}{format_money(abs(more), money)})"
+        )
+    if plan.mean_capex_cents is not None:
+        mean = format_money(plan.mean_capex_cents, money)
+        yield f"at the mean context instead of the planned: {plan.mean_nodes} nodes, {mean}"
+
+
+def _next_steps(plan: Plan) -> Iterator[str]:
+    name = plan.scenario
+    yield f"planner bom {name} -o bom.csv                         the bill of materials"
+    yield f"planner nodes {name} --over workload.users=100..400:100   nodes and cost as users grow"
+    yield f"planner compare {name} --over kv_format=...              formats side by side"
+    yield f"planner plan {name} --set limits.power='60 kW'           with a limit of your site"
+
+
+def plan_data(plan: Plan) -> dict[str, Any]:
+    """Return the plan as plain data; the keys are stable."""
+    cost, money = plan.cost, plan.cost.currency
+    in_money = plan.objective != "nodes"
+    data: dict[str, Any] = {
+        "schema_version": 1,
+        "scenario": plan.scenario,
+        "title": plan.title,
+        "status": plan.status,
+        "capacity_only": plan.capacity_only,
+        "objective": {
+            "kind": plan.objective,
+            "value": plan.value / 100 if in_money else plan.value,
+            "bound": plan.bound / 100 if in_money else plan.bound,
+            "gap": plan.gap,
+            "currency": money if in_money else None,
+        },
+        "n_nodes": plan.n_nodes,
+        "n_gpus": plan.n_gpus,
+        "nodes": [_group_data(group) for group in plan.groups],
+        "bom": bom_data(plan),
+        "constraints": [_check_data(check) for check in plan.checks],
+        "demand": demand_data(plan.demand),
+        "cost": {
+            "currency": money,
+            **{
+                key: getattr(cost, key) / 100
+                for key in ("parts", "cluster", "services", "tax", "capex_total", "low", "high")
+            },
+            "opex_per_year": cost.opex_per_year / 100 if cost.opex_known else None,
+            "tco_total": cost.tco_total / 100 if cost.opex_known else None,
+            "years": cost.years,
+            "not_included": list(cost.not_included),
+        },
+        "power_w": plan.power_w,
+        "racks": plan.racks,
+        "spare_groups": plan.spare_groups,
+        "spare_cost": None if plan.spare_cents is None else plan.spare_cents / 100,
+        "runner_up": plan.runner_up and {
+            "capex_total": plan.runner_up.capex_cents / 100,
+            "n_nodes": plan.runner_up.nodes,
+            "summary": plan.runner_up.summary,
+        },
+        "at_mean_context": plan.mean_capex_cents and {
+            "n_nodes": plan.mean_nodes,
+            "capex_total": plan.mean_capex_cents / 100,
+        },
+        "verified": plan.verified,
+        "warnings": list(plan.warnings),
+        "provenance": dict(plan.provenance),
+    }  # fmt: skip
+    return data
+
+
+def _group_data(group: NodeGroup) -> dict[str, Any]:
+    return {
+        "build": group.build,
+        "count": group.nodes,
+        "groups": group.groups,
+        "nodes_per_group": group.nodes_per_group,
+        "chassis": group.chassis,
+        "system": group.system,
+        "gpu": group.gpu,
+        "gpus_per_node": group.gpus_per_node,
+        "cpu": {"part": group.cpu, "count": group.cpus},
+        "dimms": [{"part": group.dimm, "count": group.dimms}],
+        "drives": [{"part": group.drive, "count": group.drives}] if group.drive else [],
+        "nics": [{"part": part, "count": count} for part, count in group.nics.items()],
+        "layout": {
+            "name": group.layout,
+            "evidence": group.layout_evidence,
+            "replicas_per_group": group.replicas,
+            "engine": group.engine,
+            "weights": group.weights,
+            "kv_format": group.kv_format,
+            "pools_per_group": group.pools,
+            "tokens_per_pool": group.pool.tokens,
+            "sessions_per_pool": group.sessions_per_pool,
+            "weights_bytes_per_gpu": group.budget.weights_bytes,
+            "runtime_bytes_per_gpu": group.budget.runtime_bytes,
+            "kv_bytes_per_gpu": group.budget.kv_bytes,
+        },
+        "hosts": group.reach,
+        "limited_by": group.limiting,
+        "hosts_after_loss": group.hosted,
+        "power_w": group.power_w,
+        "rack_units": group.rack_units,
+        "unit_cost": group.unit_cents / 100,
+        "knife_edge": group.edge and {
+            "sessions_per_pool": group.edge.sessions,
+            "other_sessions_per_pool": group.edge.other_sessions,
+            "distance_bytes_per_gpu": group.edge.distance_bytes,
+            "distance_tokens": group.edge.distance_tokens,
+            "nodes_of_this_build_alone": group.edge.nodes,
+            "other_nodes": group.edge.other_nodes,
+        },
+    }  # fmt: skip
+
+
+def _check_data(check: Check) -> dict[str, Any]:
+    unit, scale = ("money", 100) if check.unit == "cents" else (check.unit, 1)
+    shown = {
+        key: getattr(check, key) / scale if scale > 1 else getattr(check, key) for key in ("need", "have", "slack")
+    }
+    return {
+        "kind": check.kind,
+        "label": check.label,
+        **shown,
+        "unit": unit,
+        "binding": check.binding,
+        "formula": check.formula,
+    }
