@@ -88,8 +88,6 @@ class Build:
         Peak of one group.
     reach : int
         Open sessions that the group hosts: the smallest over its limits.
-    limiting : str
-        The limit that decides the reach.
     racks_per : int
         Nodes of this kind that share a rack.
     """
@@ -106,7 +104,6 @@ class Build:
     opex_cents: int = 0
     power_w: int = 0
     reach: int = 0
-    limiting: str = ""
     racks_per: int = 1
 
     @property

@@ -170,7 +170,7 @@ def _machine_builds(
         if drives and not fast:
             rejected.add(f"{way.core.gpu.id} {way.core.layout.name}: first token later than promised")
         made += _pairs(way, some, _skyline(fast), catalog, at, rejected)
-    return [_with_costs(build, pricing, at, catalog) for build in made], len(hosts) * len(drives)
+    return [_with_costs(build, pricing, catalog) for build in made], len(hosts) * len(drives)
 
 
 def _pairs(
@@ -197,13 +197,12 @@ def _in_time(way: _Way, half: _Half, at: Situation) -> bool:
     return not limit.active(at) or limit.have(replace(half.build, core=way.core), at) >= 0
 
 
-def _with_costs(build: Build, pricing: Pricing, at: Situation, catalog: Catalog) -> Build:
+def _with_costs(build: Build, pricing: Pricing, catalog: Catalog) -> Build:
     return replace(
         build,
         cost_cents=pricing.group_cents(build),
         opex_cents=pricing.opex_cents(build.power_w),
         racks_per=racks_per(build, catalog),
-        limiting=limiting_kind(build, at),
     )
 
 
@@ -336,14 +335,18 @@ def _join(core: Core, host: _Half, drive: _Half) -> Build:
 
 
 def limiting_kind(build: Build, at: Situation) -> str:
-    """Return the group limit that decides the reach of `build`, the first of several."""
+    """Return the group limit that decides the reach of `build`, the first of several.
+
+    Empty where the group could host all open sessions.
+    """
     bounds = []
     for order, limit in enumerate(GROUP_LIMITS.values()):
         if limit.kind not in _pooled_kinds(at) and limit.active(at):
             bound = reach(limit, build, at)
             if bound is not None:
                 bounds.append((bound, order, limit.kind))
-    return min(bounds)[2] if bounds else ""
+    least = min(bounds, default=(at.open, 0, ""))
+    return least[2] if least[0] < at.open else ""
 
 
 def _machine_fault(build: Build, catalog: Catalog) -> str:

@@ -95,14 +95,28 @@ def offer(scenario: Scenario, shelf: Shelf) -> Offer:
     model = shelf.model(scenario.model)
     for weights in scenario.serving.weights:
         model.checkpoint(weights)
+    machines = tuple(_machines(scenario, shelf))
+    if not machines:
+        raise InputError(_no_machine(scenario, shelf))
     return Offer(
         model,
-        tuple(_machines(scenario, shelf)),
+        machines,
         tuple(shelf.engines.engines[name] for name in scenario.serving.engines),
         shelf.engines.caches[scenario.tiers.cache],
         scenario_caches(scenario, model),
         tuple(layouts),
     )
+
+
+def _no_machine(scenario: Scenario, shelf: Shelf) -> str:
+    """Return why the named GPUs and chassis make no machine together."""
+    takes = [
+        f"{chassis.id} takes {', '.join(chassis.gpu_models)}"
+        for chassis in shelf.catalog.chassis().values()
+        if not scenario.fleet.chassis or chassis.id in scenario.fleet.chassis
+    ]
+    wanted = ", ".join(scenario.fleet.gpus) or "any GPU"
+    return f"{scenario.name}: no chassis that 'fleet' allows carries {wanted}; " + "; ".join(takes)
 
 
 def _machines(scenario: Scenario, shelf: Shelf) -> Iterator[tuple[Chassis, Gpu, System | None]]:
@@ -122,9 +136,6 @@ def _machines(scenario: Scenario, shelf: Shelf) -> Iterator[tuple[Chassis, Gpu, 
 def cores(scenario: Scenario, shelf: Shelf, found: Offer, rejected: Rejections) -> Iterator[Core]:
     """Yield the legal cores; count why others are not."""
     for chassis, gpu, system in found.machines:
-        if gpu.form_factor != chassis.gpu_form_factor:
-            rejected.add(f"{gpu.id} ({gpu.form_factor}) does not fit {chassis.id} ({chassis.gpu_form_factor})")
-            continue
         for engine in found.engines:
             for kv in found.caches:
                 fault = kv_fault(engine, kv, found.model, gpu)

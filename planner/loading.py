@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from planner.assembly import gpu_fault, system_faults
 from planner.datafiles import data_folder, shown_name
 from planner.documents import Document, Key, read_document
 from planner.engines import Cache, Engine, EngineShelf, Measured
@@ -97,6 +98,8 @@ def load_shelf(folders: Sequence[Path] = (), price_files: Sequence[Path] = ()) -
         found |= seen
     problems += _check_sources(found.values(), sources)
     problems += _check_references(found)
+    if not problems:
+        problems += _check_machines(found)
     if problems:
         raise InputError(problems)
     return _shelf(found, sources, digest.hexdigest()[:12])
@@ -256,6 +259,26 @@ def _check_references(found: Mapping[tuple[str, str], _Entry]) -> list[Problem]:
         elif isinstance(record, PriceBook):
             for i, price in enumerate(record.prices):
                 check(entry, ("prices", i, "part"), "any", price.part)
+    return problems
+
+
+def _check_machines(found: Mapping[tuple[str, str], _Entry]) -> list[Problem]:
+    """Check that GPUs plug into their chassis and whole systems into theirs."""
+    records = {kind: {n: e.record for (k, n), e in found.items() if k == kind} for kind in PART_KINDS}
+    problems = []
+    for entry in found.values():
+        record = entry.record
+        if isinstance(record, Chassis):
+            for i, name in enumerate(record.gpu_models):
+                fault = gpu_fault(record, records["gpu"][name])
+                if fault:
+                    problems.append(entry.document.problem((*entry.path, "gpu_models", i), fault))
+        elif isinstance(record, System):
+            machine = (records["chassis"][record.chassis], records["gpu"][record.gpu])
+            inside = (records["cpu"][record.cpu], records["dimm"][record.dimms.part])
+            for key, fault in system_faults(record, *machine, *inside, records["drive"], records["nic"]):
+                hint = "correct the system, or the chassis it stands in"
+                problems.append(entry.document.problem((*entry.path, key), fault, hint))
     return problems
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from planner import __version__
 from planner.build import Build
-from planner.candidates import Candidates, find_candidates, keep_best
+from planner.candidates import Candidates, find_candidates, keep_best, limiting_kind
 from planner.caveats import plan_warnings
 from planner.constraints import Situation
 from planner.costs import Pricing, bill, capex_cents, fleet_drivers, fleet_power_w
@@ -16,6 +16,7 @@ from planner.demand import demand
 from planner.diagnose import explain_infeasible
 from planner.errors import InfeasibleError, PriceMissingError
 from planner.formulation.problem import Problem
+from planner.kvcache import kv_cache
 from planner.loading import Shelf
 from planner.plan import CostSummary, NodeGroup, Plan, PoolEdge, RunnerUp
 from planner.scenario import Scenario
@@ -60,7 +61,7 @@ def solve_scenario(
     """Return the best fleet for a scenario.
 
     In a pool all nodes must read each other's caches, so a pooled scenario is solved once per KV
-    format and the best is kept.
+    format, the leanest first, each time for something better than the best so far.
 
     Raises
     ------
@@ -72,26 +73,34 @@ def solve_scenario(
     formats = scenario.serving.kv_formats
     if scenario.tiers.placement != "pooled" or len(formats) < 2:
         return _solve_one(scenario, shelf, solver, time_limit_s)
-    found, faults = [], []
-    for kv_format in formats:
+    model = shelf.model(scenario.model)
+    lean_first = sorted(formats, key=lambda name: kv_cache(model, name).bytes_per_token)
+    best: Solved | None = None
+    faults = []
+    for kv_format in lean_first:
         one = replace(scenario, serving=replace(scenario.serving, kv_formats=(kv_format,)))
         try:
-            found.append(_solve_one(one, shelf, solver, time_limit_s))
+            best = _solve_one(one, shelf, solver, time_limit_s, best)
         except (InfeasibleError, PriceMissingError) as fault:
             faults.append(fault)
-    if not found:
+    if best is None:
         raise faults[0]
-    return min(found, key=lambda solved: (solved.outcome.value, solved.capex, solved.nodes))
+    return best
 
 
-def _solve_one(scenario: Scenario, shelf: Shelf, solver: str, time_limit_s: float | None) -> Solved:
+def _solve_one(
+    scenario: Scenario, shelf: Shelf, solver: str, time_limit_s: float | None, best: Solved | None = None
+) -> Solved:
+    """Return the solved scenario, or `best` where nothing is better."""
     pricing = pricing_of(scenario, shelf)
     candidates = find_candidates(scenario, shelf, pricing)
     problem = Problem(Situation.of(scenario), candidates.builds, pricing)
-    outcome = solve(problem, solver, time_limit_s)
-    if outcome.status == "infeasible":
-        raise InfeasibleError(explain_infeasible(problem, candidates, solver))
-    return Solved(scenario, problem, candidates, outcome)
+    outcome = solve(problem, solver, time_limit_s, best.outcome.value if best else None)
+    if outcome.status != "infeasible":
+        return Solved(scenario, problem, candidates, outcome)
+    if best is not None:
+        return best
+    raise InfeasibleError(explain_infeasible(problem, candidates, solver))
 
 
 def make_plan(
@@ -230,7 +239,7 @@ def _node_group(problem: Problem, build: Build, count: int, hosted: Mapping[str,
         replicas=core.replicas, engine=core.engine.id, weights=core.weights,
         kv_format=core.footprint.kv.name, budget=core.budget, pool=core.pool,
         pools=core.replicas * core.layout.dp, sessions_per_pool=core.pool.sessions,
-        reach=build.reach, limiting=build.limiting, hosted=hosted.get(build.name, 0),
+        reach=build.reach, limiting=limiting_kind(build, problem.at), hosted=hosted.get(build.name, 0),
         power_w=build.power_w // build.n_nodes, rack_units=core.chassis.rack_units,
         unit_cents=problem.pricing.node_cents(build), edge=pool_edge(problem, build),
     )  # fmt: skip
@@ -269,4 +278,5 @@ def provenance(solved: Solved, shelf: Shelf) -> dict[str, object]:
         "resolved": solved.scenario.resolved,
         "builds_considered": solved.candidates.considered,
         "builds_offered": len(solved.candidates.builds),
+        "not_offered": [{"reason": r, "count": n} for r, n in solved.candidates.rejected.reasons.items()],
     }

@@ -62,8 +62,16 @@ class _Answer:
     bound: float | None
 
 
-def solve(problem: Problem, solver: str = "highs", time_limit_s: float | None = None) -> Outcome:
+def solve(
+    problem: Problem, solver: str = "highs", time_limit_s: float | None = None, below: int | None = None
+) -> Outcome:
     """Return the optimal counts, or the best found within the time limit.
+
+    Parameters
+    ----------
+    below : int or None
+        Only plans whose own objective is below this are of interest; without any the outcome is
+        infeasible.
 
     Raises
     ------
@@ -81,6 +89,8 @@ def solve(problem: Problem, solver: str = "highs", time_limit_s: float | None = 
     first: tuple[int, int, Status] | None = None
     values: list[int] = []
     for name, terms in stages(problem):
+        if first is None and below is not None:
+            program.add_row("below", terms, "<=", below - 1)
         left = None if time_limit_s is None else max(0.1, time_limit_s - (time.monotonic() - start))
         answer = _checked(program, terms, solver, left)
         if answer.status == "infeasible":

@@ -18,7 +18,7 @@ model_app = typer.Typer(help="List and show models.", no_args_is_help=True)
 
 @catalog_app.command("list")
 def catalog_list(
-    kind: Annotated[str | None, typer.Argument(metavar="KIND", help="gpu, chassis, cpu, dimm, drive, system ...")] = None,
+    kind: Annotated[str | None, typer.Argument(metavar="KIND", help="gpu, chassis, cpu, dimm, system ...")] = None,
     book: Book = DEFAULT_BOOK,
     form: Format = None,
     output: OutputFile = None,

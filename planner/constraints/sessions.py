@@ -49,16 +49,40 @@ def add_covering_rows(program: Program, name: str, capacities: Sequence[int], ne
     With levels c_1 < ... < c_T, N_t the groups of capacity c_t or more and binaries u_tj,
     loss = sum_t sum_j (c_t - c_(t-1)) u_tj, where N_t <= (j - 1) + (U_t - j + 1) u_tj makes
     u_tj 1 as soon as at least j groups reach level t: the k largest capacities, summed by level.
+    For j = 1 the rows x_b <= U_b u_t1 of each build at its own level, with u_t1 falling in t, say
+    the same and bound the relaxation more tightly.
     """
     terms = {program.groups[i]: c for i, c in enumerate(capacities)}
-    below = 0
+    below, above = 0, -1
     for t, level in enumerate(sorted({c for c in capacities if c > 0}) if spares else ()):
-        at_least = [program.groups[i] for i, c in enumerate(capacities) if c >= level]
-        most = sum(program.variables[g].upper for g in at_least)
-        for j in range(1, spares + 1):
-            lost = program.add_variable(f"lost_{name}_{t}_{j}", 1)
-            terms[lost] = below - level
-            row = dict.fromkeys(at_least, 1) | {lost: -max(most - j + 1, 0)}
-            program.add_row(f"lost_{name}_{t}_{j}", row, "<=", j - 1)
-        below = level
+        first = program.add_variable(f"lost_{name}_{t}_1", 1)
+        terms[first] = below - level
+        for i, c in enumerate(capacities):
+            if c == level:
+                group = program.groups[i]
+                row = {group: 1, first: -program.variables[group].upper}
+                program.add_row(f"lost_{name}_{t}_{i}", row, "<=", 0)
+        if above >= 0:
+            program.add_row(f"fall_{name}_{t}", {above: 1, first: -1}, ">=", 0)
+        _add_further_losses(program, name, capacities, (t, level, below), spares, terms)
+        below, above = level, first
     program.add_row(name, terms, ">=", need)
+
+
+def _add_further_losses(
+    program: Program,
+    name: str,
+    capacities: Sequence[int],
+    step: tuple[int, int, int],
+    spares: int,
+    terms: dict[int, int],
+) -> None:
+    """Add u_tj for j = 2 ... k at one level; `step` is the level's number, value and the one below."""
+    t, level, below = step
+    at_least = [program.groups[i] for i, c in enumerate(capacities) if c >= level]
+    most = sum(program.variables[g].upper for g in at_least)
+    for j in range(2, spares + 1):
+        lost = program.add_variable(f"lost_{name}_{t}_{j}", 1)
+        terms[lost] = below - level
+        row = dict.fromkeys(at_least, 1) | {lost: -max(most - j + 1, 0)}
+        program.add_row(f"lost_{name}_{t}_{j}", row, "<=", j - 1)

@@ -1,0 +1,67 @@
+"""Whether the content of a machine fits its chassis: slots, bays, form factors, power supplies."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from planner.hardware import Chassis, Cpu, Dimm, Drive, Gpu, Nic, System
+
+
+def gpu_fault(chassis: Chassis, gpu: Gpu) -> str:
+    """Return why a GPU does not plug into a chassis, empty where it does."""
+    if gpu.form_factor == chassis.gpu_form_factor:
+        return ""
+    return f"'{gpu.id}' is {gpu.form_factor}, the chassis takes {chassis.gpu_form_factor}"
+
+
+def system_faults(
+    system: System,
+    chassis: Chassis,
+    gpu: Gpu,
+    cpu: Cpu,
+    dimm: Dimm,
+    drives: Mapping[str, Drive],
+    nics: Mapping[str, Nic],
+) -> Iterator[tuple[str, str]]:
+    """Yield what of a whole system does not fit its chassis, as pairs of key and message."""
+    if gpu.id not in chassis.gpu_models:
+        yield "gpu", f"'{gpu.id}' is not among the GPUs of {chassis.id}: {', '.join(chassis.gpu_models)}"
+    if cpu.platform not in chassis.cpu_platforms:
+        fits = ", ".join(chassis.cpu_platforms)
+        yield "cpu", f"'{cpu.id}' is {cpu.platform}; {chassis.id} takes {fits}"
+    if system.dimms.count > chassis.dimm_slots:
+        yield "dimms", f"{system.dimms.count} DIMMs do not fit {chassis.dimm_slots} slots of {chassis.id}"
+    if dimm.capacity_bytes > chassis.max_dimm_bytes:
+        most = chassis.max_dimm_bytes // 2**30
+        yield "dimms", f"'{dimm.id}' has {dimm.capacity_bytes // 2**30} GiB; {chassis.id} takes {most} GiB at most"
+    if system.boot.count != chassis.boot_drives:
+        yield "boot", f"{chassis.id} has {chassis.boot_drives} boot drives, not {system.boot.count}"
+    bays = sum(inside.count for inside in system.drives)
+    if bays > chassis.drive_bays:
+        yield "drives", f"{bays} drives do not fit {chassis.drive_bays} bays of {chassis.id}"
+    for inside in system.drives:
+        if not set(drives[inside.part].form_factors) & set(chassis.drive_form_factors):
+            fits = ", ".join(chassis.drive_form_factors)
+            yield "drives", f"'{inside.part}' fits no bay of {chassis.id} ({fits})"
+    cards = sum(inside.count for inside in system.nics)
+    if cards > chassis.nic_slots:
+        yield "nics", f"{cards} network cards do not fit {chassis.nic_slots} slots of {chassis.id}"
+    watts = system_power_w(system, chassis, gpu, cpu, dimm, drives, nics)
+    if watts > chassis.power_limit_w:
+        yield "chassis", f"{watts} W exceed the {chassis.power_limit_w} W of the power supplies of {chassis.id}"
+
+
+def system_power_w(
+    system: System,
+    chassis: Chassis,
+    gpu: Gpu,
+    cpu: Cpu,
+    dimm: Dimm,
+    drives: Mapping[str, Drive],
+    nics: Mapping[str, Nic],
+) -> int:
+    """Return the peak watts of a whole system: every part at its limit."""
+    watts = chassis.base_w + chassis.n_gpus * gpu.power_w + chassis.n_cpus * cpu.power_w
+    watts += system.dimms.count * dimm.power_w
+    watts += sum(inside.count * drives[inside.part].power_w for inside in (*system.drives, system.boot))
+    return watts + sum(inside.count * nics[inside.part].power_w for inside in system.nics)
