@@ -14,11 +14,10 @@ from planner.kvcache import KvCache
 from planner.layout import (
     Layout,
     block_tokens,
-    find_measured,
     gpu_budget,
+    known_budget,
     kv_pool,
     layout_fault,
-    measured_budget,
     offered_layouts,
 )
 from planner.loading import Shelf
@@ -199,9 +198,8 @@ def make_core(scenario: Scenario, shelf: Shelf, found: Offer, base: _Base, layou
     context = scenario.workload.context.max_tokens or scenario.workload.context.planned_tokens
     model = found.model
     budget = gpu_budget(model, base.gpu, base.engine, base.weights, layout, context, draft)
-    row = find_measured(shelf.engines.measured, model, base.gpu, base.engine, base.weights, base.kv, layout)
-    if row is not None:
-        budget = measured_budget(budget, row.weights_memory_bytes, row.kv_memory_bytes)
+    run = (model.id, base.engine.id, base.weights, base.kv.name, base.gpu.id)
+    budget = known_budget(budget, shelf.engines.measured, run, layout)
     size = footprint(scenario, base.kv, found.cache)
     block = block_tokens(base.engine, model.family)
     pool = kv_pool(budget.kv_bytes, base.kv, layout, base.engine, block, size.sizes)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cache
 from typing import Literal
@@ -21,6 +21,8 @@ from planner.models import Model
 from planner.units import ceil, ceil_div
 
 Evidence = Literal["measured", "derived", "assumed"]
+Run = tuple[str, str, str, str, str]
+"""Ids of model, engine, weight format, KV format and GPU."""
 KNIFE_EDGE = Fraction(1, 20)
 """Below this share of a pool the distance to the next whole session is called a knife edge."""
 
@@ -219,23 +221,25 @@ def gpu_budget(
     return Budget(visible, usable, weights, tuple(runtime), kv, "derived")
 
 
-def measured_budget(estimate: Budget, weights_bytes: int, kv_bytes: int) -> Budget:
-    """Return `estimate` with measured weights and KV bytes; the difference is runtime."""
+def given_budget(estimate: Budget, weights_bytes: int, kv_bytes: int, evidence: Evidence = "measured") -> Budget:
+    """Return `estimate` with weights and KV bytes from elsewhere; the difference is runtime."""
     rest = estimate.usable_bytes - weights_bytes - kv_bytes
     runtime = (("runtime, as measured", rest),)
-    return Budget(estimate.visible_bytes, estimate.usable_bytes, weights_bytes, runtime, kv_bytes, "measured")
+    return Budget(estimate.visible_bytes, estimate.usable_bytes, weights_bytes, runtime, kv_bytes, evidence)
 
 
-def find_measured(
-    rows: tuple[Measured, ...], model: Model, gpu: Gpu, engine: Engine, weight_format: str, kv: KvCache,
-    layout: Layout,
-) -> Measured | None:  # fmt: skip
-    """Return the measurement of exactly this combination, if there is one."""
-    wanted = (model.id, gpu.id, engine.id, weight_format, kv.name, layout.name)
+def known_budget(estimate: Budget, rows: tuple[Measured, ...], run: Run, layout: Layout) -> Budget:
+    """Return the budget of a public run of the same combination, else `estimate`.
+
+    Context parallelism changes what a GPU's KV bytes hold, not how many there are: a run of the
+    same layout without it counts too, and the result is then derived, not measured.
+    """
+    plain = replace(layout, dcp=1)
     for row in rows:
-        if (row.model, row.gpu, row.engine, row.weights, row.kv_format, row.layout) == wanted:
-            return row
-    return None
+        if (row.model, row.engine, row.weights, row.kv_format, row.gpu) == run and row.layout == plain.name:
+            evidence: Evidence = "measured" if layout == plain else "derived"
+            return given_budget(estimate, row.weights_memory_bytes, row.kv_memory_bytes, evidence)
+    return estimate
 
 
 @dataclass(frozen=True)

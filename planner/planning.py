@@ -14,7 +14,7 @@ from planner.constraints import Situation
 from planner.costs import Pricing, bill, capex_cents, fleet_drivers, fleet_power_w
 from planner.demand import demand
 from planner.diagnose import explain_infeasible
-from planner.errors import InfeasibleError, PriceMissingError
+from planner.errors import InfeasibleError, InputError, PriceMissingError
 from planner.formulation.problem import Problem
 from planner.kvcache import kv_cache
 from planner.loading import Shelf
@@ -122,7 +122,7 @@ def make_plan(
     """
     solved = solve_scenario(scenario, shelf, solver, time_limit_s)
     checked = verify(solved.problem, solved.outcome.counts)
-    beside = _Beside() if not compare else _beside(solved, shelf, solver)
+    beside = _beside(solved, shelf, solver, scenario) if compare else _Beside()
     return _assemble(solved, shelf, checked, beside)
 
 
@@ -136,7 +136,7 @@ class _Beside:
     mean_nodes: int | None = None
 
 
-def _beside(solved: Solved, shelf: Shelf, solver: str) -> _Beside:
+def _beside(solved: Solved, shelf: Shelf, solver: str, original: Scenario) -> _Beside:
     scenario = solved.scenario
     spare = None
     if scenario.fleet.spare_groups:
@@ -145,24 +145,28 @@ def _beside(solved: Solved, shelf: Shelf, solver: str) -> _Beside:
         outcome = solve(problem, solver)
         if outcome.status == "optimal":
             spare = solved.capex - Solved(lean, problem, solved.candidates, outcome).capex
-    mean = _at_mean(solved, shelf, solver)
-    return _Beside(spare, _runner_up(solved, shelf, solver), mean.capex if mean else None, mean.nodes if mean else None)
+    mean = _at_mean(original, shelf, solver)
+    return _Beside(
+        spare, _runner_up(solved, shelf, solver, original), mean.capex if mean else None, mean.nodes if mean else None
+    )
 
 
-def _at_mean(solved: Solved, shelf: Shelf, solver: str) -> Solved | None:
-    context = solved.scenario.workload.context
+def _at_mean(scenario: Scenario, shelf: Shelf, solver: str) -> Solved | None:
+    context = scenario.workload.context
     if context.mean_tokens is None or context.mean_tokens == context.planned_tokens:
         return None
-    load = replace(solved.scenario.workload, context=replace(context, planned_tokens=context.mean_tokens))
+    load = replace(scenario.workload, context=replace(context, planned_tokens=context.mean_tokens))
     try:
-        return solve_scenario(replace(solved.scenario, workload=load), shelf, solver)
+        return solve_scenario(replace(scenario, workload=load), shelf, solver)
     except (InfeasibleError, PriceMissingError):
         return None
 
 
-def _runner_up(solved: Solved, shelf: Shelf, solver: str) -> RunnerUp | None:
+def _runner_up(solved: Solved, shelf: Shelf, solver: str, original: Scenario) -> RunnerUp | None:
     """Return the cheapest plan without any GPU model of this one."""
     taken = {build.core.gpu for build in solved.fleet}
+    if solved.problem.at.pooled:
+        return _pooled_runner_up(solved, shelf, solver, original)
     rest = [build for build in solved.candidates.every if build.core.gpu not in taken]
     if not rest:
         return None
@@ -171,8 +175,25 @@ def _runner_up(solved: Solved, shelf: Shelf, solver: str) -> RunnerUp | None:
     outcome = solve(problem, solver)
     if outcome.status != "optimal":
         return None
-    other = Solved(solved.scenario, problem, solved.candidates, outcome)
-    verify(problem, outcome.counts)
+    return _runner(Solved(solved.scenario, problem, solved.candidates, outcome))
+
+
+def _pooled_runner_up(solved: Solved, shelf: Shelf, solver: str, original: Scenario) -> RunnerUp | None:
+    """Return the same for pooled tiers, where another KV format may serve the other GPUs."""
+    taken = {build.core.gpu.id for build in solved.fleet}
+    named = original.fleet.gpus or tuple(shelf.catalog.gpus())
+    rest = tuple(name for name in named if name not in taken)
+    if not rest:
+        return None
+    try:
+        other = solve_scenario(replace(original, fleet=replace(original.fleet, gpus=rest)), shelf, solver)
+    except (InfeasibleError, PriceMissingError, InputError):
+        return None
+    return _runner(other)
+
+
+def _runner(other: Solved) -> RunnerUp:
+    verify(other.problem, other.outcome.counts)
     words = [f"{n * b.n_nodes} x {machine_name(b)} with {b.core.gpu.id}" for b, n in other.fleet.items()]
     return RunnerUp(other.capex, other.nodes, " + ".join(words))
 

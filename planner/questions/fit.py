@@ -17,11 +17,11 @@ from planner.layout import (
     Pool,
     Sizes,
     block_tokens,
-    find_measured,
+    given_budget,
     gpu_budget,
+    known_budget,
     kv_pool,
     layout_fault,
-    measured_budget,
     offered_layouts,
 )
 from planner.models import Model
@@ -134,15 +134,12 @@ def _fit(q: FitQuestion, shelf: EngineShelf, layout: Layout) -> Fit:
 
 def _budget(q: FitQuestion, shelf: EngineShelf, layout: Layout) -> Budget:
     budget = gpu_budget(q.model, q.gpu, q.engine, q.weights, layout, q.context_tokens)
-    row = find_measured(shelf.measured, q.model, q.gpu, q.engine, q.weights, q.kv, layout)
-    weights = q.weights_bytes if q.weights_bytes is not None else None
-    if weights is None and q.kv_bytes is None and row is not None:
-        return measured_budget(budget, row.weights_memory_bytes, row.kv_memory_bytes)
-    if weights is None and q.kv_bytes is None:
-        return budget
-    weights = budget.weights_bytes if weights is None else weights
+    if q.weights_bytes is None and q.kv_bytes is None:
+        run = (q.model.id, q.engine.id, q.weights, q.kv.name, q.gpu.id)
+        return known_budget(budget, shelf.measured, run, layout)
+    weights = budget.weights_bytes if q.weights_bytes is None else q.weights_bytes
     kv = q.kv_bytes if q.kv_bytes is not None else budget.usable_bytes - weights - budget.runtime_bytes
-    return measured_budget(budget, weights, kv)
+    return given_budget(budget, weights, kv)
 
 
 def _rank_rate(q: FitQuestion, layout: Layout) -> Fraction:

@@ -66,10 +66,20 @@ def _table(q: FitQuestion, fits: Sequence[Fit], sessions: int | None) -> Table:
                 f"{format_gib(fit.pool.missing_bytes)} = {format_tokens(fit.pool.missing_tokens)}",
             ]  # fmt: skip
         if sessions:
-            row.append(str(fit.nodes_for(sessions) or "never") if not fit.fault else "never")
+            row.append(_node_words(fit, sessions))
         rows.append(row)
     right = [*columns[2:7], *columns[8:]]
     return Table(columns, rows, "Layouts", right, [_fit_data(q, fit, sessions) for fit in fits])
+
+
+def _node_words(fit: Fit, sessions: int) -> str:
+    """Return the nodes for so many sessions, on a knife edge also those on its other side."""
+    nodes = None if fit.fault else fit.nodes_for(sessions)
+    if nodes is None or fit.pool is None:
+        return "never"
+    side = fit.pool.knife_edge
+    other = fit.nodes_for(sessions, fit.pool.sessions + side) if side else nodes
+    return f"{nodes}" if other == nodes else f"{nodes} ({other or 'never'} with {fit.pool.sessions + side} per pool)"
 
 
 def _detail(q: FitQuestion, fit: Fit, sessions: int | None) -> Iterator[Text]:
