@@ -93,18 +93,17 @@ def solve(
             program.add_row("below", terms, "<=", below - 1)
         left = None if time_limit_s is None else max(0.1, time_limit_s - (time.monotonic() - start))
         answer = _checked(program, terms, solver, left)
-        if answer.status == "infeasible":
-            if first is None:
-                return Outcome("infeasible", {}, solver=version(solver), seconds=time.monotonic() - start)
-            raise PlannerError("a later objective made the program infeasible; please report this")
-        if answer.status == "nothing":
-            if first is None:
-                raise UnprovenError(f"no plan was found within {time_limit_s:g} s; allow more time")
+        if answer.status == "infeasible" and first is None:
+            return Outcome("infeasible", {}, solver=version(solver), seconds=time.monotonic() - start)
+        if answer.status == "nothing" and first is None:
+            raise UnprovenError(f"no plan was found within {time_limit_s:g} s; allow more time")
+        if answer.status in ("infeasible", "nothing"):
+            # Time ran out between two objectives, or the solver lost a plan that it had: keep it.
             break
         values = answer.values
         value = sum(c * values[i] for i, c in terms.items())
         if first is None:
-            first = (value, _bound(answer, value), answer.status)
+            first = (value, _bound(answer, value), "optimal" if answer.status == "optimal" else "feasible")
         if answer.status == "feasible":
             break
         program.add_row(f"keep_{name}", terms, "<=", value)

@@ -8,6 +8,11 @@ from planner.formulation.problem import Problem
 Terms = dict[int, int]
 
 
+CANONICAL_UP_TO = 250
+"""Most builds for which the canonical order is solved for; beyond, that stage costs more than the
+plan itself, and equal plans are told apart by the solver's own fixed order of search."""
+
+
 def stages(problem: Problem) -> list[tuple[str, Terms]]:
     """Return the objectives in lexicographic order.
 
@@ -15,21 +20,24 @@ def stages(problem: Problem) -> list[tuple[str, Terms]]:
     which leaves one plan among equals.
     """
     capex = ("capex", problem.capex_terms_of(problem.program))
-    nodes = ("nodes", _nodes(problem))
-    order = ("canonical", _canonical(problem))
+    nodes = ("nodes", node_terms(problem))
     own = {
         "capex": [capex, nodes],
-        "tco": [("tco", _tco(problem)), capex, nodes],
+        "tco": [("tco", tco_terms(problem)), capex, nodes],
         "nodes": [nodes, capex],
     }[problem.at.scenario.objective]
-    return [*own, order]
+    if len(problem.builds) > CANONICAL_UP_TO:
+        return own
+    rank = {problem.program.groups[i]: i + 1 for i in range(len(problem.builds))}
+    return [*own, ("canonical", rank)]
 
 
-def _nodes(problem: Problem) -> Terms:
+def node_terms(problem: Problem) -> Terms:
+    """Return nodes per variable."""
     return {problem.program.groups[i]: build.n_nodes for i, build in enumerate(problem.builds)}
 
 
-def _tco(problem: Problem) -> Terms:
+def tco_terms(problem: Problem) -> Terms:
     """Return capex plus the term's running cost, cluster items included, rounded up per piece."""
     program, pricing = problem.program, problem.pricing
     terms, years = dict(problem.capex_terms_of(program)), pricing.finance.years
@@ -41,7 +49,3 @@ def _tco(problem: Problem) -> Terms:
             var = program.lots[line.id]
             terms[var] = terms.get(var, 0) + years * pricing.opex_cents(watts)
     return terms
-
-
-def _canonical(problem: Problem) -> Terms:
-    return {problem.program.groups[i]: i + 1 for i in range(len(problem.builds))}
