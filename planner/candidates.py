@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from operator import add
 
 from planner.build import Build, Core, node_power_w
@@ -25,7 +26,6 @@ from planner.errors import InfeasibleError, PriceMissingError
 from planner.hardware import Catalog, Chassis, Cpu, Dimm
 from planner.loading import Shelf
 from planner.scenario import Scenario
-from planner.units import ceil
 
 _NO_LIMIT = 10**12
 
@@ -83,11 +83,7 @@ class _Way:
 
     core: Core
     reach: int
-    micros: int
-
-    @property
-    def vector(self) -> tuple[int, ...]:
-        return (-self.reach, self.micros)
+    seconds: Fraction
 
 
 def find_candidates(scenario: Scenario, shelf: Shelf, pricing: Pricing) -> Candidates:
@@ -141,9 +137,10 @@ def _by_machine(
             continue
         seconds = core_seconds(core, found.cache, at) if GROUP_LIMITS["first_token"].active(at) else 0
         key = (core.chassis, core.gpu, core.system, core.n_nodes, core.footprint.kv, core.fabric_nics)
-        groups.setdefault(key, []).append(_Way(core, min(hosted, at.open), ceil(seconds * 10**6)))
+        groups.setdefault(key, []).append(_Way(core, min(hosted, at.open), Fraction(seconds)))
     for ways in groups.values():
-        yield [ways[i] for i in undominated([way.vector for way in ways])]
+        rank = {seconds: i for i, seconds in enumerate(sorted({way.seconds for way in ways}))}
+        yield [ways[i] for i in undominated([(-way.reach, rank[way.seconds]) for way in ways])]
 
 
 def _fixed_parts(core: Core) -> Iterator[str]:

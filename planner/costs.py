@@ -301,12 +301,20 @@ def capex_cents(lines: tuple[CostLine, ...], case: str) -> int:
 def fleet_power_w(pricing: Pricing, fleet: Mapping[Build, int]) -> int:
     """Return the peak watts of nodes and cluster items."""
     nodes = sum(count * build.power_w for build, count in fleet.items())
+    return nodes + sum(watts * pieces for watts, pieces in _cluster_pieces(pricing, fleet))
+
+
+def fleet_opex_cents(pricing: Pricing, fleet: Mapping[Build, int]) -> int:
+    """Return the running cost per year, rounded up per group and per cluster piece."""
+    nodes = sum(count * pricing.opex_cents(build.power_w) for build, count in fleet.items())
+    return nodes + sum(pricing.opex_cents(watts) * pieces for watts, pieces in _cluster_pieces(pricing, fleet))
+
+
+def _cluster_pieces(pricing: Pricing, fleet: Mapping[Build, int]) -> Iterator[tuple[int, int]]:
     drivers = fleet_drivers(fleet, pricing.catalog)
     for rule in pricing.catalog.cluster.lines:
         if rule.percent is None:
-            watts = item_power_w(pricing.catalog, rule.item or rule.id)
-            nodes += watts * line_quantity(rule, drivers[rule.driver])
-    return nodes
+            yield cluster_line_power_w(pricing, rule), line_quantity(rule, drivers[rule.driver])
 
 
 def cluster_line_power_w(pricing: Pricing, rule: ClusterLine) -> int:

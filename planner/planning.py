@@ -11,10 +11,10 @@ from planner.build import Build
 from planner.candidates import Candidates, find_candidates, keep_best, limiting_kind
 from planner.caveats import plan_warnings
 from planner.constraints import Situation
-from planner.costs import Pricing, bill, capex_cents, fleet_drivers, fleet_power_w
+from planner.costs import Pricing, bill, capex_cents, fleet_drivers, fleet_opex_cents, fleet_power_w
 from planner.demand import demand
 from planner.diagnose import explain_infeasible
-from planner.errors import InfeasibleError, InputError, PriceMissingError
+from planner.errors import InfeasibleError, InputError, PlannerError, PriceMissingError
 from planner.formulation.problem import Problem
 from planner.kvcache import kv_cache
 from planner.loading import Shelf
@@ -209,12 +209,13 @@ def _assemble(solved: Solved, shelf: Shelf, checked: Verification, beside: _Besi
     first = max(fleet, key=lambda build: (fleet[build] * build.reach, build.name))
     cache = shelf.engines.caches[scenario.tiers.cache]
     groups = tuple(_node_group(problem, b, n, checked.hosted) for b, n in fleet.items())
+    cost = cost_summary(problem, fleet)
     plan = Plan(
         scenario=scenario.name, title=scenario.title, status=solved.outcome.status,
-        objective=scenario.objective, value=solved.outcome.value, bound=solved.outcome.bound,
+        objective=scenario.objective, value=_agreed_value(solved, cost), bound=solved.outcome.bound,
         groups=groups, bill=lines, checks=checked.checks,
         demand=demand(scenario, first.core.footprint.kv, cache),
-        cost=cost_summary(problem, fleet), verified=True,
+        cost=cost, verified=True,
         power_w=fleet_power_w(problem.pricing, fleet),
         racks=fleet_drivers(fleet, shelf.catalog)["racks"],
         capacity_only=scenario.workload.rates is None,
@@ -223,6 +224,25 @@ def _assemble(solved: Solved, shelf: Shelf, checked: Verification, beside: _Besi
         warnings=(), provenance=provenance(solved, shelf),
     )  # fmt: skip
     return replace(plan, warnings=plan_warnings(plan, scenario, fleet, problem.pricing, solved.candidates.rejected))
+
+
+def _agreed_value(solved: Solved, cost: CostSummary) -> int:
+    """Return the objective added up from the plan; it must agree with what the solver minimised.
+
+    Without proof the solver may have left a rack or a switch too many in its count; the plan's
+    own is then the lower one.
+
+    Raises
+    ------
+    PlannerError
+        If they disagree: the objective and the bill of materials have drifted apart.
+    """
+    kind = solved.scenario.objective
+    value = {"capex": cost.capex_total, "tco": cost.tco_total, "nodes": solved.nodes}[kind]
+    found = solved.outcome.value
+    if value > found or (value < found and solved.outcome.status == "optimal"):
+        raise PlannerError(f"the solver minimised {kind} to {found}, the plan adds up to {value}; please report this")
+    return value
 
 
 def cost_summary(problem: Problem, fleet: Mapping[Build, int]) -> CostSummary:
@@ -235,7 +255,7 @@ def cost_summary(problem: Problem, fleet: Mapping[Build, int]) -> CostSummary:
         for scope in ("node", "cluster", "service")
     }
     capex = capex_cents(lines, case)
-    opex = pricing.opex_cents(fleet_power_w(pricing, fleet))
+    opex = fleet_opex_cents(pricing, fleet)
     return CostSummary(
         currency=pricing.book.currency, parts=by_scope["node"], cluster=by_scope["cluster"],
         services=by_scope["service"], tax=sum(line.qty * line.tax_cents[case] for line in lines),

@@ -157,7 +157,11 @@ def _run(program: Program, terms: Mapping[int, int], solver: str, limit: float |
         engine = _engine(solver, limit)
         engine.tmpDir = folder
         problem.solve(engine)
-    values = [round(v.varValue) if v.varValue is not None else 0 for v in variables]
+    # PuLP leaves variables that stand in no row and not in the objective without a value.
+    values = [
+        variable.lower if found.varValue is None else round(found.varValue)
+        for variable, found in zip(program.variables, variables, strict=True)
+    ]
     bound = _dual_bound(problem, solver)
     if problem.status == pulp.LpStatusOptimal and problem.sol_status == pulp.LpSolutionOptimal:
         value = sum(c // unit * values[i] for i, c in terms.items())

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from planner.costs import cluster_line_power_w
 from planner.formulation.problem import Problem
 
 Terms = dict[int, int]
@@ -38,14 +37,9 @@ def node_terms(problem: Problem) -> Terms:
 
 
 def tco_terms(problem: Problem) -> Terms:
-    """Return capex plus the term's running cost, cluster items included, rounded up per piece."""
-    program, pricing = problem.program, problem.pricing
-    terms, years = dict(problem.capex_terms_of(program)), pricing.finance.years
-    for i, build in enumerate(problem.builds):
-        terms[program.groups[i]] += years * build.opex_cents
-    for line in pricing.catalog.cluster.lines:
-        watts = line.pieces * cluster_line_power_w(pricing, line)
-        if line.id in program.lots and watts:
-            var = program.lots[line.id]
-            terms[var] = terms.get(var, 0) + years * pricing.opex_cents(watts)
+    """Return capex plus the term's running cost."""
+    program, years = problem.program, problem.pricing.finance.years
+    terms = problem.capex_terms_of(program)
+    for var, cents in problem.opex_terms_of(program).items():
+        terms[var] = terms.get(var, 0) + years * cents
     return terms

@@ -79,7 +79,10 @@ class Problem:
     def _add_racks(self, program: Program) -> None:
         """Add racks by class: nodes of classes up to c fill racks of classes up to c."""
         classes = sorted({build.racks_per for build in self.builds})
-        most = sum(v.upper for v in program.variables)
+        most = sum(
+            build.n_nodes * program.variables[group].upper
+            for build, group in zip(self.builds, program.groups, strict=True)
+        )
         for size in classes:
             program.racks[size] = program.add_variable(f"racks_{size}", max(1, most))
         for size in classes:
@@ -117,17 +120,27 @@ class Problem:
 
     def power_terms_of(self, program: Program) -> dict[int, int]:
         """Return peak watts per variable."""
-        terms = {program.groups[i]: build.power_w for i, build in enumerate(self.builds)}
+        return self._piece_terms(program, lambda build: build.power_w, lambda watts: watts)
+
+    def opex_terms_of(self, program: Program) -> dict[int, int]:
+        """Return running cost per year in cents per variable, rounded up per group and per piece."""
+        return self._piece_terms(program, lambda build: build.opex_cents, self.pricing.opex_cents)
+
+    def _piece_terms(
+        self, program: Program, of_build: Callable[[Build], int], of_watts: Callable[[int], int]
+    ) -> dict[int, int]:
+        """Return what adds up over groups and, by their watts, over the pieces of cluster lines."""
+        terms = {program.groups[i]: of_build(build) for i, build in enumerate(self.builds)}
         for line in self.pricing.linear_lines():
-            watts = cluster_line_power_w(self.pricing, line)
+            each = of_watts(cluster_line_power_w(self.pricing, line))
             for i, build in enumerate(self.builds):
                 driver = group_drivers(build, self.pricing.catalog).get(line.driver, 0)
-                terms[program.groups[i]] += watts * driver * line.pieces
+                terms[program.groups[i]] += each * driver * line.pieces
 
-        def watts_of(line: ClusterLine) -> int:
-            return cluster_line_power_w(self.pricing, line)
+        def of_line(line: ClusterLine) -> int:
+            return of_watts(cluster_line_power_w(self.pricing, line))
 
-        return terms | self._cluster_terms(program, watts_of)
+        return terms | self._cluster_terms(program, of_line)
 
     def _cluster_terms(self, program: Program, each: Callable[[ClusterLine], int]) -> dict[int, int]:
         terms: dict[int, int] = {}
