@@ -76,9 +76,9 @@ def _edges(plan: Plan) -> Iterator[str]:
             side = "short of" if edge.other_sessions > edge.sessions else "above losing"
             yield (
                 f"knife edge, {group.layout} on {group.gpu}: a KV pool holds {edge.sessions} sessions and is "
-                f"{format_gib(edge.distance_bytes)} per GPU ({edge.distance_tokens:,} tokens) {side} one; "
-                f"with {edge.other_sessions} per pool this build alone would need {edge.other_nodes} nodes "
-                f"instead of {edge.nodes}; decided by weights per GPU, activations and memory utilisation"
+                f"{format_gib(edge.distance_bytes)} per GPU ({edge.distance_tokens:,} tokens) {side} one; of this "
+                f"build alone {edge.nodes} nodes with {edge.sessions} per pool, {edge.other_nodes} with "
+                f"{edge.other_sessions}; decided by weights per GPU, activations and memory utilisation"
             )
 
 
@@ -94,6 +94,8 @@ def _workload(scenario: Scenario) -> Iterator[str]:
 
 
 def _prices(plan: Plan, fleet: Mapping[Build, int], pricing: Pricing) -> Iterator[str]:
+    if pricing.book.tax == "excluded" and not pricing.finance.tax_fraction:
+        yield f"prices exclude {pricing.book.tax_name} and no 'finance.tax' is set: none is in the total"
     total = sum(line.qty * line.unit_cents[pricing.case] for line in plan.bill)
     assumed = [line for line in plan.bill if line.evidence.kind == "assumed"]
     share = Fraction(sum(line.qty * line.unit_cents[pricing.case] for line in assumed), max(1, total))

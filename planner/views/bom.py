@@ -42,22 +42,22 @@ def _line_data(line: CostLine, case: str, currency: str) -> dict[str, Any]:
     }
 
 
+def build_letters(plan: Plan) -> dict[str, str]:
+    """Return a letter for each build of the plan, in its order."""
+    return {group.build: chr(ord("A") + i) for i, group in enumerate(plan.groups)}
+
+
 def bom_table(plan: Plan) -> Table:
-    """Return the lines as a table."""
+    """Return the lines as a table; machines carry the letter of their build."""
     case, money = plan.provenance["prices"]["case"], plan.cost.currency
+    letters = build_letters(plan)
     columns = (
-        "item",
-        "description",
-        "per node",
-        "qty",
-        f"unit {money}",
-        f"total {money}",
-        f"tax {money}",
-        "evidence",
-        "as of",
-    )
+        "build", "item", "description", "per node", "qty", f"unit {money}", f"total {money}", f"tax {money}",
+        "evidence", "as of",
+    )  # fmt: skip
     rows = [
         (
+            letters.get(line.build, "-"),
             line.item,
             line.description,
             "" if line.qty_per_node is None else line.qty_per_node,
@@ -70,14 +70,18 @@ def bom_table(plan: Plan) -> Table:
         )
         for line in plan.bill
     ]
-    right = ("per node", "qty", *columns[4:7])
+    right = ("per node", "qty", *columns[5:8])
     return Table(columns, rows, "Bill of materials", right, bom_data(plan))
 
 
 def bom_report(plan: Plan) -> Report:
     """Return the report of ``planner bom``."""
     money = plan.cost.currency
-    rules = [f"{line.item}: {line.rule}" for line in plan.bill if line.rule]
+    rules = list(dict.fromkeys(f"{line.item}: {line.rule}" for line in plan.bill if line.rule))
+    builds = [
+        f"{letter}: {group.nodes} nodes; {group.build}"
+        for group, letter in zip(plan.groups, build_letters(plan).values(), strict=True)
+    ]
     total = Text(
         [
             f"parts {format_money(plan.cost.parts, money)}, cluster {format_money(plan.cost.cluster, money)}, "
@@ -97,4 +101,5 @@ def bom_report(plan: Plan) -> Report:
         "not_included": list(plan.cost.not_included),
         "provenance": dict(plan.provenance),
     }
-    return Report(data, [Text([plan.title]), table, Text(rules, "Quantity rules"), total], table)
+    blocks = [Text([plan.title]), Text(builds, "Builds"), table, Text(rules, "Quantity rules"), total]
+    return Report(data, blocks, table)

@@ -38,12 +38,14 @@ def answer(plan: Plan) -> str:
     """Return the plan in one sentence."""
     cost, money = plan.cost, plan.cost.currency
     mix = " + ".join(_mix_words(group) for group in plan.groups)
-    proof = {
-        "optimal": "the least cost within this catalogue, these rules and these prices"
-        if plan.objective != "nodes"
-        else "the fewest nodes within this catalogue, these rules and these prices",
-        "feasible": f"not proven: at best {plan.gap:.2%} could be saved",
-    }[plan.status]
+    goal = {
+        "capex": "the least capex",
+        "tco": f"the least total cost over {cost.years} years",
+        "nodes": "the fewest nodes",
+    }[plan.objective]
+    proof = f"{goal} within this catalogue, these rules and these prices"
+    if plan.status != "optimal":
+        proof = f"not proven to be {goal}: {plan.gap:.2%} may be left"
     spare = f", {plan.spare_groups} of the groups spare" if plan.spare_groups else ""
     return (
         f"Buy {plan.n_nodes} nodes with {plan.n_gpus} GPUs ({mix}{spare}) for "
