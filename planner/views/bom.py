@@ -101,5 +101,11 @@ def bom_report(plan: Plan) -> Report:
         "not_included": list(plan.cost.not_included),
         "provenance": dict(plan.provenance),
     }
-    blocks = [Text([plan.title]), Text(builds, "Builds"), table, Text(rules, "Quantity rules"), total]
+    blocks: list[Text | Table] = [
+        Text([plan.title]),
+        Text(builds, "Builds"),
+        table,
+        Text(rules, "Quantity rules"),
+        total,
+    ]
     return Report(data, blocks, table)
