@@ -13,7 +13,7 @@ from fractions import Fraction
 from operator import add
 
 from planner.build import Build, Core, node_power_w
-from planner.constraints import GROUP_LIMITS, Situation, reach
+from planner.constraints import GROUP_LIMITS, reach
 from planner.constraints.dram import tier_gib
 from planner.constraints.first_token import core_seconds
 from planner.constraints.nvme import tier_gb
@@ -25,6 +25,7 @@ from planner.dominance import undominated
 from planner.errors import InfeasibleError, PriceMissingError
 from planner.hardware import Catalog, Chassis, Cpu, Dimm
 from planner.loading import Shelf
+from planner.problem import Situation
 from planner.scenario import Scenario
 
 _NO_LIMIT = 10**12

@@ -14,7 +14,8 @@ from typing import Literal
 from planner.build import Build
 from planner.errors import PriceMissingError
 from planner.evidence import Evidence
-from planner.hardware import Catalog, ClusterLine, Item, PriceBook, Switch
+from planner.hardware import Catalog, ClusterLine, Item, Switch
+from planner.prices import PriceBook
 from planner.scenario import Finance
 from planner.units import ceil, ceil_div
 

@@ -10,9 +10,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from planner.candidates import Candidates, keep_best
-from planner.constraints import FLEET_RULES, Situation
+from planner.constraints import FLEET_RULES
 from planner.constraints.base import Check
-from planner.formulation.problem import Problem
+from planner.problem import Problem, Situation
 from planner.scenario import Scenario
 from planner.solve import solve
 from planner.units import format_money, format_watts

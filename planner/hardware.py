@@ -9,11 +9,9 @@ from typing import Literal
 from planner.errors import InputError, nearest
 from planner.evidence import Evidence, SourceList
 from planner.fields import (
-    Amount,
     Bytes,
     BytesPerSecond,
     Count,
-    Day,
     Flag,
     Flops,
     Number,
@@ -23,7 +21,7 @@ from planner.fields import (
     Whole,
     record,
 )
-from planner.units import Money
+from planner.prices import PriceBook
 
 
 @record
@@ -286,92 +284,6 @@ class System(Part):
     drives: tuple[Quantity, ...] = ()
     boot: Quantity
     nics: tuple[Quantity, ...] = ()
-
-
-@record
-class Price:
-    """What one part costs.
-
-    Attributes
-    ----------
-    part : str
-        Part id.
-    low, typical, high : Money
-        The range and the value that plans use unless told otherwise.
-    as_of : str
-        Date of the quotation or observation.
-    valid_until : str or None
-        End of a quote.
-    basis : {'contract', 'street', 'list', 'indicative'}
-        What kind of price it is.
-    sources, derived, assumed
-        Exactly one kind of evidence; `derived` and `assumed` state the formula or the reason.
-    """
-
-    part: Text
-    low: Amount
-    typical: Amount
-    high: Amount
-    as_of: Day
-    valid_until: Day | None = None
-    basis: Literal["contract", "street", "list", "indicative"]
-    sources: tuple[Text, ...] = ()
-    derived: str = ""
-    assumed: str = ""
-    note: str = ""
-
-    @property
-    def evidence(self) -> Evidence:
-        """Where the price comes from."""
-        if self.assumed:
-            return Evidence("assumed", self.sources, self.assumed, note=self.note)
-        if self.derived:
-            return Evidence("derived", self.sources, self.derived, note=self.note)
-        return Evidence("sourced", self.sources, note=self.note)
-
-
-@record
-class PriceBook:
-    """Prices of one region in one currency and on one tax basis.
-
-    Attributes
-    ----------
-    tax : {'excluded', 'included'}
-        Whether the prices contain value-added or sales tax.
-    tax_name : str
-        E.g. ``sales tax`` or ``增值税``.
-    """
-
-    kind: Literal["prices"] = "prices"
-    id: Text
-    name: Text
-    region: Text
-    currency: Text
-    as_of: Day
-    tax: Literal["excluded", "included"]
-    tax_name: Text = "tax"
-    prices: tuple[Price, ...]
-    note: str = ""
-
-    def find(self, part: str) -> Price | None:
-        """Return the price of `part`; None where the book has none."""
-        return self._by_part.get(part)
-
-    @property
-    def _by_part(self) -> Mapping[str, Price]:
-        cached: Mapping[str, Price] | None = self.__dict__.get("_index")
-        if cached is None:
-            cached = {price.part: price for price in self.prices}
-            object.__setattr__(self, "_index", cached)
-        return cached
-
-    def cents(self, part: str, case: str = "typical") -> int | None:
-        """Return the price of `part` in cents for the case ``low``, ``typical`` or ``high``."""
-        price = self.find(part)
-        if price is None:
-            return None
-        amount: Money = getattr(price, case)
-        return amount.cents
 
 
 @record

@@ -24,11 +24,11 @@ from planner.hardware import (
     Gpu,
     Item,
     Nic,
-    PriceBook,
     Switch,
     System,
 )
 from planner.models import Model
+from planner.prices import PriceBook
 from planner.reading import read_record, source_ids, split_evidence, uncovered
 
 PART_KINDS: dict[str, type] = {

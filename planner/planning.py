@@ -10,15 +10,14 @@ from planner import __version__
 from planner.build import Build
 from planner.candidates import Candidates, find_candidates, keep_best, limiting_kind
 from planner.caveats import plan_warnings
-from planner.constraints import Situation
 from planner.costs import Pricing, bill, capex_cents, fleet_drivers, fleet_opex_cents, fleet_power_w
 from planner.demand import demand
 from planner.diagnose import explain_infeasible
 from planner.errors import InfeasibleError, InputError, PlannerError, PriceMissingError
-from planner.formulation.problem import Problem
 from planner.kvcache import kv_cache
 from planner.loading import Shelf
 from planner.plan import CostSummary, NodeGroup, Plan, PoolEdge, RunnerUp
+from planner.problem import Problem, Situation
 from planner.scenario import Scenario
 from planner.solve import Outcome, solve
 from planner.units import ceil_div

@@ -9,8 +9,8 @@ from dataclasses import is_dataclass
 from typing import Any
 
 from planner.errors import UsageError, nearest
-from planner.hardware import PriceBook
 from planner.loading import KINDS
+from planner.prices import PriceBook
 from planner.reading import INTERNAL, adapter
 from planner.scenario import Scenario
 

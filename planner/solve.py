@@ -21,8 +21,9 @@ import pulp
 from planner.errors import PlannerError, UnprovenError, UsageError
 from planner.formulation.builder import to_pulp
 from planner.formulation.objectives import stages
-from planner.formulation.problem import Problem
-from planner.formulation.program import Program
+from planner.formulation.rows import make_program
+from planner.problem import Problem
+from planner.program import Program
 
 Status = Literal["optimal", "feasible", "infeasible"]
 SOLVERS = ("highs", "cbc")
@@ -85,7 +86,7 @@ def solve(
     if solver not in SOLVERS:
         raise UsageError(f"unknown solver '{solver}'; known: {', '.join(SOLVERS)}")
     start = time.monotonic()
-    program = _copy(problem.program)
+    program = _copy(make_program(problem))
     first: tuple[int, int, Status] | None = None
     values: list[int] = []
     for name, terms in stages(problem):
@@ -108,7 +109,7 @@ def solve(
             break
         program.add_row(f"keep_{name}", terms, "<=", value)
     assert first is not None
-    counts = {i: values[var] for i, var in enumerate(problem.program.groups) if values[var]}
+    counts = {i: values[var] for i, var in enumerate(make_program(problem).groups) if values[var]}
     return Outcome(first[2], counts, first[0], first[1], version(solver), time.monotonic() - start)
 
 

@@ -15,7 +15,7 @@ from planner.constraints import FLEET_RULES, GROUP_LIMITS, Check, reach
 from planner.constraints.base import GroupLimit
 from planner.costs import bill, capex_cents
 from planner.errors import PlannerError
-from planner.formulation.problem import Problem
+from planner.problem import Problem
 from planner.units import ceil, ceil_div
 
 

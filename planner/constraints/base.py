@@ -10,45 +10,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Literal, Protocol
+from typing import Literal, Protocol
 
 from planner.build import Build
-from planner.demand import turns_per_s
+from planner.problem import Problem, Situation
+from planner.program import Program
 from planner.registry import Registry
-from planner.scenario import Scenario
-from planner.workload import Sessions, count_sessions
-
-if TYPE_CHECKING:
-    from planner.formulation.problem import Problem
-    from planner.formulation.program import Program
 
 Unit = Literal["sessions", "B", "B/s", "tokens/s", "ms", "W", "RU", "nodes", "cents", "pieces", "builds"]
 Depends = Literal["core", "host", "drives"]
-
-
-@dataclass(frozen=True)
-class Situation:
-    """The scenario with what follows from it for every build."""
-
-    scenario: Scenario
-    sessions: Sessions
-    turns_per_s: Fraction
-
-    @classmethod
-    def of(cls, scenario: Scenario) -> Situation:
-        """Count sessions and turns once."""
-        sessions = count_sessions(scenario.workload)
-        return cls(scenario, sessions, turns_per_s(scenario, sessions))
-
-    @property
-    def open(self) -> int:
-        """Open sessions: what groups host."""
-        return self.sessions.open
-
-    @property
-    def pooled(self) -> bool:
-        """Whether host memory and drives are one pool over the fleet."""
-        return self.scenario.tiers.placement == "pooled"
 
 
 @dataclass(frozen=True)

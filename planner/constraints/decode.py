@@ -6,7 +6,8 @@ from fractions import Fraction
 
 from planner import service
 from planner.build import Build
-from planner.constraints.base import Depends, Situation, Unit, group_limit, per_open
+from planner.constraints.base import Depends, Unit, group_limit, per_open
+from planner.problem import Situation
 
 
 @group_limit

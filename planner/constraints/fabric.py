@@ -6,7 +6,8 @@ from fractions import Fraction
 
 from planner import topology
 from planner.build import Build
-from planner.constraints.base import Depends, Situation, Unit, group_limit
+from planner.constraints.base import Depends, Unit, group_limit
+from planner.problem import Situation
 
 PLANNED_SHARE = Fraction(1, 2)
 """Share of nominal that RDMA reaches and that may be planned: 194 of 400 GB/s were measured over

@@ -6,9 +6,10 @@ from fractions import Fraction
 
 from planner import service, topology
 from planner.build import Build, Core
-from planner.constraints.base import Depends, Situation, Unit, group_limit
+from planner.constraints.base import Depends, Unit, group_limit
 from planner.engines import Cache
 from planner.layout import copies_on_load
+from planner.problem import Situation
 from planner.units import ceil
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from fractions import Fraction
 
 from planner.build import Build
-from planner.constraints.base import Depends, Situation, Unit, group_limit, per_open
+from planner.constraints.base import Depends, Unit, group_limit, per_open
+from planner.problem import Situation
 
 
 @group_limit

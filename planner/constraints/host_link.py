@@ -6,8 +6,9 @@ from fractions import Fraction
 
 from planner import topology
 from planner.build import Build
-from planner.constraints.base import Depends, Situation, Unit, group_limit
+from planner.constraints.base import Depends, Unit, group_limit
 from planner.layout import copies_on_load
+from planner.problem import Situation
 
 
 @group_limit

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING
 
-from planner.constraints.base import Check, Situation, fleet_rule
-
-if TYPE_CHECKING:
-    from planner.formulation.problem import Problem
-    from planner.formulation.program import Program
+from planner.constraints.base import Check, fleet_rule
+from planner.problem import Problem, Situation
+from planner.program import Program
 
 
 @fleet_rule

@@ -6,7 +6,8 @@ from fractions import Fraction
 
 from planner import topology
 from planner.build import Build
-from planner.constraints.base import Depends, Situation, Unit, group_limit
+from planner.constraints.base import Depends, Unit, group_limit
+from planner.problem import Situation
 
 
 @group_limit

@@ -4,19 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from fractions import Fraction
-from typing import TYPE_CHECKING
 
 from planner.build import Build
-from planner.constraints.base import Check, Situation, Unit, fleet_rule
+from planner.constraints.base import Check, Unit, fleet_rule
 from planner.constraints.dram import GIB, tier_gib
 from planner.constraints.nvme import GB, tier_gb
 from planner.constraints.sessions import add_covering_rows, surviving
 from planner.demand import dram_sessions, nvme_sessions
+from planner.problem import Problem, Situation
+from planner.program import Program
 from planner.units import ceil
-
-if TYPE_CHECKING:
-    from planner.formulation.problem import Problem
-    from planner.formulation.program import Program
 
 
 class _Pool:

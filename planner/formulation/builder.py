@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 import pulp
 
-from planner.formulation.program import Program
+from planner.program import Program
 
 
 def to_pulp(program: Program, objective: Mapping[int, int]) -> tuple[pulp.LpProblem, list[pulp.LpVariable], int]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from planner.formulation.problem import Problem
+from planner.formulation.rows import make_program
+from planner.problem import Problem
 
 Terms = dict[int, int]
 
@@ -18,7 +19,7 @@ def stages(problem: Problem) -> list[tuple[str, Terms]]:
     The scenario's own comes first, then cost, then nodes, then the canonical order of builds,
     which leaves one plan among equals.
     """
-    capex = ("capex", problem.capex_terms_of(problem.program))
+    capex = ("capex", problem.capex_terms_of(make_program(problem)))
     nodes = ("nodes", node_terms(problem))
     own = {
         "capex": [capex, nodes],
@@ -27,18 +28,18 @@ def stages(problem: Problem) -> list[tuple[str, Terms]]:
     }[problem.at.scenario.objective]
     if len(problem.builds) > CANONICAL_UP_TO:
         return own
-    rank = {problem.program.groups[i]: i + 1 for i in range(len(problem.builds))}
+    rank = {make_program(problem).groups[i]: i + 1 for i in range(len(problem.builds))}
     return [*own, ("canonical", rank)]
 
 
 def node_terms(problem: Problem) -> Terms:
     """Return nodes per variable."""
-    return {problem.program.groups[i]: build.n_nodes for i, build in enumerate(problem.builds)}
+    return {make_program(problem).groups[i]: build.n_nodes for i, build in enumerate(problem.builds)}
 
 
 def tco_terms(problem: Problem) -> Terms:
     """Return capex plus the term's running cost."""
-    program, years = problem.program, problem.pricing.finance.years
+    program, years = make_program(problem), problem.pricing.finance.years
     terms = problem.capex_terms_of(program)
     for var, cents in problem.opex_terms_of(program).items():
         terms[var] = terms.get(var, 0) + years * cents

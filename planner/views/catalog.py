@@ -9,7 +9,8 @@ from typing import Any
 from planner.errors import InputError, UsageError, nearest
 from planner.evidence import Evidence
 from planner.fields import file_key
-from planner.hardware import Catalog, Gpu, Part, PriceBook, System
+from planner.hardware import Catalog, Gpu, Part, System
+from planner.prices import PriceBook
 from planner.render.report import Report, Table, Text
 from planner.units import format_bytes, format_gib, format_money, format_rate, format_watts
 

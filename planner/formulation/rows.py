@@ -1,0 +1,88 @@
+"""A problem as an integer program: groups, racks, lots of cluster lines, and every rule's rows."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from planner.build import Build
+from planner.constraints import FLEET_RULES
+from planner.constraints.pools import POOLS
+from planner.costs import group_drivers
+from planner.hardware import ClusterLine
+from planner.problem import Problem
+from planner.program import Program
+from planner.units import ceil_div
+
+
+def most_groups(problem: Problem, build: Build) -> int:
+    """Return a bound on the groups of one build that an optimal plan can hold.
+
+    All of it alone meets the session row with that many; in a pool, memory may ask for more.
+    """
+    at = problem.at
+    most = ceil_div(at.open, build.reach) if build.reach else 1
+    if at.pooled:
+        for pool in POOLS:
+            have = pool.units(build, at)
+            if pool.active(at) and have > 0:
+                most = max(most, ceil_div(pool.need_units(build, at), have))
+    return most + problem.spares
+
+
+@lru_cache(maxsize=8)
+def make_program(problem: Problem) -> Program:
+    """Return all variables and rows of a problem; asked for often, made once."""
+    program = Program()
+    limit = problem.at.scenario.fleet.max_nodes
+    for i, build in enumerate(problem.builds):
+        most = most_groups(problem, build)
+        if limit is not None:
+            most = min(most, limit // build.n_nodes)
+        program.groups.append(program.add_variable(f"groups_{i}", most))
+    _add_racks(program, problem)
+    for line in problem.pricing.catalog.cluster.lines:
+        if not problem.pricing.is_linear(line) and line.driver != "racks":
+            _add_lots(program, problem, line)
+    for rule in FLEET_RULES.values():
+        if rule.active(problem.at):
+            rule.add_rows(program, problem)
+    return program
+
+
+def _add_racks(program: Program, problem: Problem) -> None:
+    """Add racks by class: nodes of classes up to c fill racks of classes up to c."""
+    classes = sorted({build.racks_per for build in problem.builds})
+    most = sum(
+        build.n_nodes * program.variables[group].upper
+        for build, group in zip(problem.builds, program.groups, strict=True)
+    )
+    for size in classes:
+        program.racks[size] = program.add_variable(f"racks_{size}", max(1, most))
+    for size in classes:
+        terms = {var: c for c, var in program.racks.items() if c <= size}
+        for i, build in enumerate(problem.builds):
+            if build.racks_per <= size:
+                terms[program.groups[i]] = -build.n_nodes
+        program.add_row(f"racks_{size}", terms, ">=", 0)
+
+
+def _add_lots(program: Program, problem: Problem, line: ClusterLine) -> None:
+    """Add the lots of a rounded line: lots * per >= driver, and at least the minimum."""
+    least = ceil_div(line.minimum, line.pieces)
+    if line.driver == "fleet":
+        lots = max(1, least)
+        program.lots[line.id] = program.add_variable(f"lots_{line.id}", lots, lots)
+        return
+    drivers = [group_drivers(build, problem.pricing.catalog)[line.driver] for build in problem.builds]
+    bounds = [program.variables[g].upper for g in program.groups]
+    most = ceil_div(sum(d * u for d, u in zip(drivers, bounds, strict=True)), line.per)
+    lots = program.add_variable(f"lots_{line.id}", max(most, least, 1))
+    program.lots[line.id] = lots
+    terms = {program.groups[i]: -d for i, d in enumerate(drivers)}
+    program.add_row(f"lots_{line.id}", {lots: line.per, **terms}, ">=", 0)
+    if least and all(drivers):
+        program.add_row(f"least_{line.id}", {lots: 1}, ">=", least)
+    elif least:
+        for i, driver in enumerate(drivers):
+            if driver:
+                program.add_row(f"least_{line.id}_{i}", {lots: 1, program.mark_used(i): -least}, ">=", 0)
