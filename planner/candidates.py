@@ -377,12 +377,13 @@ def build_vector(build: Build, at: Situation, catalog: Catalog) -> tuple[int, ..
 
 
 def _explain_empty(scenario: Scenario, pricing: Pricing, rejected: Rejections) -> None:
-    if rejected.unpriced and not rejected.reasons:
-        parts = ", ".join(rejected.unpriced)
+    lines = [f"  - {reason} ({count}x)" for reason, count in list(rejected.reasons.items())[:12]]
+    if rejected.unpriced:
+        # Builds that only lack a price would have been offered.
+        parts = "".join(f"\n  - {part}" for part in list(rejected.unpriced)[:12])
         raise PriceMissingError(
-            f"{scenario.name}: no build can be priced; price book '{pricing.book.id}' lacks {parts}"
+            f"{scenario.name}: no build can be priced; price book '{pricing.book.id}' lacks{parts}\n"
+            f"add prices with --prices FILE, or allow other machines in 'fleet'"
         )
-    lines = [f"{scenario.name}: no build can host a session. Why:"]
-    lines += [f"  - {reason} ({count}x)" for reason, count in list(rejected.reasons.items())[:12]]
-    lines += [f"  - no price for {part} in '{pricing.book.id}'" for part in list(rejected.unpriced)[:8]]
+    lines.insert(0, f"{scenario.name}: no build can host a session. Why:")
     raise InfeasibleError("\n".join(lines))

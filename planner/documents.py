@@ -40,6 +40,16 @@ class Mark(NamedTuple):
     column: int
 
 
+class _Unreadable:
+    """Stands for a value that a problem has already been told about."""
+
+    def __repr__(self) -> str:
+        return "an unreadable value"
+
+
+UNREADABLE = _Unreadable()
+
+
 @dataclass
 class Document:
     """What a file holds.
@@ -54,12 +64,16 @@ class Document:
         Path of keys to the place of the value.
     key_marks : dict
         Path of keys to the place of the key itself.
+    problems : list of Problem
+        What is wrong with single keys and values; the values are `UNREADABLE`. Whoever reads the
+        document on tells these together with what else is wrong.
     """
 
     name: str
     data: Any
     marks: dict[Key, Mark] = field(default_factory=dict)
     key_marks: dict[Key, Mark] = field(default_factory=dict)
+    problems: list[Problem] = field(default_factory=list)
 
     def mark(self, path: Key, *, key: bool = False) -> Mark:
         """Return the place of `path`, or of its nearest enclosing value."""
@@ -81,7 +95,7 @@ def read_document(path: Path, name: str | None = None) -> Document:
     Raises
     ------
     InputError
-        With every problem of its syntax.
+        If it cannot be read or is no YAML at all; lesser faults are in the document's problems.
     """
     shown = name or str(path)
     try:
@@ -100,7 +114,7 @@ def parse_document(text: str, name: str) -> Document:
     Raises
     ------
     InputError
-        With every problem of its syntax.
+        If it is no YAML at all; lesser faults are in the document's problems.
     """
     import yaml
 
@@ -115,13 +129,10 @@ def parse_document(text: str, name: str) -> Document:
         raise InputError([_syntax_problem(fault, name)]) from None
     except yaml.YAMLError as fault:
         raise InputError([Problem(name, 1, 1, f"is not YAML: {fault}")]) from None
-    document = Document(name, None)
-    problems: list[Problem] = []
     if root is None:
         raise InputError([Problem(name, 1, 1, "the file is empty")])
-    document.data = _build(root, (), document, problems, frozenset())
-    if problems:
-        raise InputError(problems)
+    document = Document(name, None)
+    document.data = _build(root, (), document, document.problems, frozenset())
     return document
 
 
@@ -142,7 +153,7 @@ def _build(node: Any, path: Key, document: Document, problems: list[Problem], ab
     document.marks[path] = _mark(node, document)
     if id(node) in above:
         problems.append(document.problem(path, "a value contains itself through an alias"))
-        return None
+        return UNREADABLE
     above = above | {id(node)}
     if node.id == "mapping":
         return dict(_items(node, path, document, problems, above))
@@ -177,7 +188,7 @@ def _scalar(node: Any, path: Key, document: Document, problems: list[Problem]) -
         return text
     if node.tag.startswith("!"):
         problems.append(document.problem(path, f"the tag '{node.tag}' is not accepted"))
-        return None
+        return UNREADABLE
     if text in ("", "null", "~"):
         return None
     if text in ("true", "false"):
@@ -189,5 +200,5 @@ def _scalar(node: Any, path: Key, document: Document, problems: list[Problem]) -
     for trap, advice in _TRAPS:
         if trap.fullmatch(text):
             problems.append(document.problem(path, f"'{text}' is read differently by YAML versions", advice))
-            return None
+            return UNREADABLE
     return text

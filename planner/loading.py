@@ -120,6 +120,7 @@ def _read_file(file: Path, sources: dict[str, Source], problems: list[Problem]) 
     except InputError as fault:
         problems.extend(fault.problems)
         return
+    problems.extend(document.problems)
     data = document.data
     if not isinstance(data, dict):
         problems.append(document.problem((), "expected keys and values", "a file starts with 'kind: ...'"))

@@ -13,7 +13,7 @@ from dataclasses import is_dataclass, replace
 from functools import cache
 from typing import Any, TypeVar, get_args, get_type_hints
 
-from planner.documents import Document, Key
+from planner.documents import UNREADABLE, Document, Key
 from planner.errors import Problem, nearest
 from planner.evidence import Evidence
 from planner.fields import file_key
@@ -105,7 +105,9 @@ def read_record(document: Document, data: Any, record: type[T], at: Key = ()) ->
         made: T = adapter(record).validate_python(plain)  # type: ignore[arg-type]
     except ValidationError as fault:
         found = fault.errors(include_url=False, include_context=True)
-        return None, problems + [_problem(document, error, record, at) for error in found]
+        # What could not be read at all has been told already, with its own advice.
+        told = [error for error in found if error["input"] is not UNREADABLE]
+        return None, problems + [_problem(document, error, record, at) for error in told]
     if problems:
         return None, problems
     names = {f.name for f in dataclass_fields(made)}  # type: ignore[arg-type]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields as dataclass_fields
-from dataclasses import is_dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -54,7 +54,8 @@ def find_scenario(reference: str, beside: Path | None = None) -> Path:
         if candidate.is_file():
             return candidate
     hint = nearest(reference, shipped_scenarios())
-    raise InputError([Problem(reference, 0, 0, "no such scenario, neither a file nor a shipped one", hint)])
+    what = "is a folder, not a scenario" if path.is_dir() else "no such scenario, neither a file nor a shipped one"
+    raise InputError([Problem(reference, 0, 0, what, hint)])
 
 
 def load_scenario(
@@ -81,8 +82,8 @@ def load_scenario(
     for override in overrides:
         applied.append(_apply(document, override))
     scenario, problems = read_record(document, document.data, Scenario)
-    if scenario is None:
-        raise InputError(problems)
+    if scenario is None or document.problems:
+        raise InputError([*document.problems, *problems])
     problems = _contradictions(document, scenario)
     if sources is not None:
         problems += _unknown_sources(document, scenario, sources)
@@ -108,6 +109,7 @@ def _with_parents(path: Path, seen: tuple[Path, ...]) -> Document:
         raise InputError([document.problem(("extends",), f"no scenario '{parent}'", fault.problems[0].hint)]) from None
     # Variants belong to the file that writes them; a parent's replace whole values of its own.
     base.data.pop("variants", None)
+    base.problems += document.problems
     _lay_over(base, document.data, (), document, ())
     base.name = document.name
     return base
@@ -156,7 +158,11 @@ def _apply(document: Document, override: Override) -> str:
     """Lay one override over the document; its places are named after the option."""
     path = full_path(override.path)
     name = f"--set {override.path}={override.text}"
-    value = parse_document(override.text or "null", name).data if override.text else None
+    value = None
+    if override.text:
+        parsed = parse_document(override.text, name)
+        document.problems += parsed.problems
+        value = parsed.data
     if path in _LISTS and value is not None and not isinstance(value, list):
         value = [value]
     keys: Key = tuple(path.split("."))
@@ -208,7 +214,7 @@ def setting_paths(record: type = Scenario, above: str = "") -> Iterator[str]:
             continue
         key = file_key(item.name)
         inner = field_type(record, key)
-        if isinstance(inner, type) and is_dataclass(inner):
+        if isinstance(inner, type) and hasattr(inner, "__pydantic_config__"):
             yield from setting_paths(inner, f"{above}{key}.")
         else:
             yield f"{above}{key}"
