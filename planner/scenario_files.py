@@ -6,7 +6,7 @@ defaults. Mappings merge, lists replace, null removes.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import fields as dataclass_fields
 from dataclasses import replace
 from pathlib import Path
@@ -17,6 +17,7 @@ from planner.documents import Document, Key, Mark, parse_document, read_document
 from planner.errors import InputError, Problem, nearest
 from planner.evidence import SourceList
 from planner.fields import file_key
+from planner.loading import Shelf
 from planner.reading import INTERNAL, field_type, read_record
 from planner.scenario import Override, Scenario
 from planner.workload import faults
@@ -62,9 +63,15 @@ def load_scenario(
     reference: str,
     overrides: Sequence[Override] = (),
     variant: str | None = None,
-    sources: SourceList | None = None,
+    shelf: Shelf | None = None,
 ) -> Scenario:
     """Load a scenario with its parent, one variant and overrides.
+
+    Parameters
+    ----------
+    shelf : Shelf or None
+        The catalogue whose names (models, parts, engines, price books, sources) the scenario may
+        use; None leaves names unchecked.
 
     Raises
     ------
@@ -82,11 +89,14 @@ def load_scenario(
     for override in overrides:
         applied.append(_apply(document, override))
     scenario, problems = read_record(document, document.data, Scenario)
-    if scenario is None or document.problems:
-        raise InputError([*document.problems, *problems])
+    problems += document.problems
+    if shelf is not None:
+        problems += _unknown_names(document, shelf)
+    if scenario is None or problems:
+        raise InputError(problems)
     problems = _contradictions(document, scenario)
-    if sources is not None:
-        problems += _unknown_sources(document, scenario, sources)
+    if shelf is not None:
+        problems += _unknown_sources(document, scenario, shelf.catalog.sources)
     if problems:
         raise InputError(problems)
     return replace(scenario, applied=tuple(applied), resolved=document.data)
@@ -234,6 +244,40 @@ def _contradictions(document: Document, scenario: Scenario) -> list[Problem]:
             document.problem(("finance", "pue"), "facility power cannot be below IT power; expected at least 1")
         )
     return found
+
+
+def _unknown_names(document: Document, shelf: Shelf) -> list[Problem]:
+    """Return a problem for each name that the catalogue does not know, at its place."""
+    catalog, engines = shelf.catalog, shelf.engines
+    every = {part: None for by_id in catalog.parts.values() for part in by_id}
+    known: list[tuple[str, str, Collection[str]]] = [
+        ("model", "model", shelf.models),
+        ("serving.engines", "engine", engines.engines),
+        ("tiers.cache", "cache", engines.caches),
+        ("fleet.gpus", "GPU", catalog.gpus()),
+        ("fleet.chassis", "chassis or system", {**catalog.chassis(), **catalog.systems()}),
+        ("finance.prices", "price book", catalog.books),
+        ("limits.stock", "part", every),
+    ]
+    model = shelf.models.get(str(document.data.get("model")))
+    if model is not None:
+        known.append(("serving.kv_formats", f"KV format of {model.name}", model.attention[0].formats()))
+        known.append(("serving.weights", f"weight format of {model.name}", [c.format for c in model.checkpoints]))
+    problems = []
+    for dotted, what, names in known:
+        path: Key = tuple(dotted.split("."))
+        found = _look(document.data, path)
+        for key, name in enumerate(found) if isinstance(found, list) else _single(found):
+            if isinstance(name, str) and name not in names:
+                message = f"unknown {what} '{name}'"
+                problems.append(document.problem((*path, key), message, nearest(name, names)))
+    return problems
+
+
+def _single(found: Any) -> list[tuple[str, Any]]:
+    if isinstance(found, dict):
+        return [(name, name) for name in found if name != "value"]
+    return [("", found)]
 
 
 def _unknown_sources(document: Document, scenario: Scenario, sources: SourceList) -> list[Problem]:

@@ -47,12 +47,12 @@ def load(catalog: list[Path] | None, prices: list[Path] | None) -> Shelf:
 
 
 def read_scenario(name: str, shelf: Shelf, sets: list[str] | None, variant: str | None) -> Scenario:
-    """Load a scenario with overrides; its sources are checked against the catalogue."""
+    """Load a scenario with overrides; its names are checked against the catalogue."""
     from planner.scenario import Override
     from planner.scenario_files import load_scenario
 
     overrides = [Override.parse(text) for text in sets or ()]
-    return load_scenario(name, overrides, variant, shelf.catalog.sources)
+    return load_scenario(name, overrides, variant, shelf)
 
 
 def write(report: Report, form: str | None, output: Path | None) -> None:
