@@ -97,11 +97,15 @@ class UnprovenError(PlannerError):
 
 
 def nearest(word: str, known: Iterable[str]) -> str:
-    """Return ``did you mean 'x'?`` for the known word nearest to `word`, else the known words."""
+    """Return ``did you mean 'x'?`` for the known words nearest to `word`, else the known words.
+
+    Words that begin with what was written come before words that merely look alike.
+    """
     words = sorted(set(known))
     folded = {candidate.casefold(): candidate for candidate in words}
-    close = difflib.get_close_matches(word.casefold(), folded, n=1, cutoff=0.6)
+    begun = [folded[name] for name in folded if len(word) > 1 and name.startswith(word.casefold())]
+    close = begun[:3] or [folded[name] for name in difflib.get_close_matches(word.casefold(), folded, n=1)]
     if close:
-        return f"did you mean '{folded[close[0]]}'?"
+        return "did you mean " + " or ".join(f"'{name}'" for name in close) + "?"
     shown = ", ".join(words[:12]) + (f" and {len(words) - 12} more" if len(words) > 12 else "")
     return f"known: {shown}" if words else "none are known"
