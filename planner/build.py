@@ -7,7 +7,6 @@ in a node, one node, or several nodes with the fabric they need.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from fractions import Fraction
 
 from planner.demand import Footprint
 from planner.engines import Cache, Engine
@@ -159,6 +158,9 @@ def node_power_w(core: Core, cpu: Cpu, dimm: Dimm, dimms: int, drive: Drive | No
     return watts + (core.fabric_nics * core.fabric_nic.power_w if core.fabric_nic else 0)
 
 
-def share_of_open(part: int, whole: int) -> Fraction:
-    """Return `part` of `whole` sessions, 0 where there are none."""
-    return Fraction(part, whole) if whole else Fraction(0)
+def group_pieces(build: Build, part: str) -> int:
+    """Return how many of `part` one group takes; a whole system counts as itself and its parts."""
+    inside = sum(count for _, name, count in build.parts() if name == part)
+    if build.core.system is not None and build.core.system.id == part:
+        inside += 1
+    return build.n_nodes * inside

@@ -13,12 +13,10 @@ from fractions import Fraction
 from operator import add
 
 from planner.build import Build, Core, node_power_w
-from planner.constraints import GROUP_LIMITS, reach
+from planner.constraints import FLEET_RULES, GROUP_LIMITS, reach
 from planner.constraints.dram import tier_gib
 from planner.constraints.first_token import core_seconds
 from planner.constraints.nvme import tier_gb
-from planner.constraints.rack_units import group_rack_units
-from planner.constraints.stock import group_pieces
 from planner.cores import Offer, Rejections, cores, offer
 from planner.costs import Pricing, group_drivers
 from planner.dominance import undominated
@@ -134,10 +132,11 @@ def _by_machine(
             continue
         hosted, kind = _core_reach(core, found, shelf.catalog, at)
         if hosted == 0:
-            rejected.add(f"{core.gpu.id} {core.layout.name}: hosts nothing under '{kind}'")
+            rejected.add("limits", f"{core.gpu.id} {core.layout.name}: hosts nothing under '{kind}'")
             continue
         seconds = core_seconds(core, found.cache, at) if GROUP_LIMITS["first_token"].active(at) else 0
-        key = (core.chassis, core.gpu, core.system, core.n_nodes, core.footprint.kv, core.fabric_nics)
+        size = core.footprint
+        key = (core.chassis, core.gpu, core.system, core.n_nodes, size.kv, size.copies, core.fabric_nics)
         groups.setdefault(key, []).append(_Way(core, min(hosted, at.open), Fraction(seconds)))
     for ways in groups.values():
         rank = {seconds: i for i, seconds in enumerate(sorted({way.seconds for way in ways}))}
@@ -166,7 +165,7 @@ def _machine_builds(
         some = _skyline([replace(h, reach=min(h.reach, way.reach)) for h in hosts])
         fast = [replace(d, reach=min(d.reach, way.reach)) for d in drives if _in_time(way, d, at)]
         if drives and not fast:
-            rejected.add(f"{way.core.gpu.id} {way.core.layout.name}: first token later than promised")
+            rejected.add("first token", f"{way.core.gpu.id} {way.core.layout.name}: first token later than promised")
         made += _pairs(way, some, _skyline(fast), catalog, at, rejected)
     return [_with_costs(build, pricing, catalog) for build in made], len(hosts) * len(drives)
 
@@ -182,7 +181,7 @@ def _pairs(
         build = _join(way.core, host, drive)
         fault = _machine_fault(build, catalog)
         if fault:
-            rejected.add(fault)
+            rejected.add("power", fault)
             continue
         legal.append(build)
         adds = tuple(map(add, host.adds, drive.adds))
@@ -362,22 +361,16 @@ def racks_per(build: Build, catalog: Catalog) -> int:
     return min(rack.rack_units // chassis.rack_units, rack.rack_w * build.n_nodes // build.power_w)
 
 
-def _watts_count(at: Situation) -> bool:
-    return at.scenario.limits.power_w is not None or at.scenario.objective == "tco"
-
-
 def build_vector(build: Build, at: Situation, catalog: Catalog) -> tuple[int, ...]:
     """Return all that the program counts of one group, each so that less is better."""
-    pooled = (-tier_gib(build, at), -tier_gb(build)) if at.pooled else ()
-    stock = tuple(group_pieces(build, part) for part in at.scenario.limits.stock)
-    watts = build.power_w if _watts_count(at) else 0
+    opex = build.opex_cents if at.scenario.objective == "tco" else 0
     drivers = group_drivers(build, catalog).values()
-    fixed = (build.cost_cents, build.opex_cents if _watts_count(at) else 0, group_rack_units(build))
-    return (*fixed, *drivers, watts, -build.reach, -build.racks_per, *pooled, *stock)
+    rules = [use for rule in FLEET_RULES.values() if rule.active(at) for use in rule.uses(build, at)]
+    return (build.cost_cents, opex, *drivers, -build.racks_per, *rules)
 
 
 def _explain_empty(scenario: Scenario, pricing: Pricing, rejected: Rejections) -> None:
-    lines = [f"  - {reason} ({count}x)" for reason, count in list(rejected.reasons.items())[:12]]
+    lines = [f"  - {reason} ({count}x)" for reason, count in rejected.weightiest(12)]
     if rejected.unpriced:
         # Builds that only lack a price would have been offered.
         parts = "".join(f"\n  - {part}" for part in list(rejected.unpriced)[:12])

@@ -25,6 +25,7 @@ def plan_warnings(
     return (
         *_capacity(plan, scenario),
         *_formats(fleet),
+        *_format_notes(fleet),
         *_layouts(plan),
         *_edges(plan),
         *_workload(scenario),
@@ -55,6 +56,17 @@ def _formats(fleet: Mapping[Build, int]) -> Iterator[str]:
                 f"your word. Formats that exist for {build.core.model.name}: {real}"
             )
             return
+
+
+def _format_notes(fleet: Mapping[Build, int]) -> Iterator[str]:
+    told = set()
+    for build in fleet:
+        core = build.core
+        engine, name, architecture = core.engine, core.footprint.kv.name, core.gpu.architecture
+        note = engine.kv_format_note(name, core.model.family, architecture)
+        if note and not core.footprint.kv.custom and (name, architecture) not in told:
+            told.add((name, architecture))
+            yield f"KV format {name} on {core.gpu.id} with {engine.name} {engine.version}: {note}"
 
 
 def _layouts(plan: Plan) -> Iterator[str]:

@@ -19,27 +19,47 @@ from planner.layout import (
     kv_pool,
     layout_fault,
     offered_layouts,
+    stored_copies,
 )
 from planner.loading import Shelf
 from planner.models import Model
 from planner.scenario import Scenario
 
+STAGES = ("format", "layout", "memory", "slots", "limits", "first token", "power")
+"""The tests that builds undergo, in order; the last one that any build reached says most."""
+
 
 @dataclass
 class Rejections:
-    """Why builds are not offered: reason to how often, in the order met."""
+    """Why builds are not offered.
+
+    Attributes
+    ----------
+    reasons : dict
+        Reason to how often, in the order met.
+    stages : dict
+        Reason to the number of its test in `STAGES`.
+    unpriced : dict
+        Part without a price to how many builds wanted it.
+    """
 
     reasons: dict[str, int] = field(default_factory=dict)
+    stages: dict[str, int] = field(default_factory=dict)
     unpriced: dict[str, int] = field(default_factory=dict)
 
-    def add(self, reason: str) -> None:
+    def add(self, stage: str, reason: str) -> None:
         """Count a reason."""
         self.reasons[reason] = self.reasons.get(reason, 0) + 1
+        self.stages[reason] = STAGES.index(stage)
 
     def add_unpriced(self, parts: list[str]) -> None:
         """Count parts without a price."""
         for part in parts:
             self.unpriced[part] = self.unpriced.get(part, 0) + 1
+
+    def weightiest(self, most: int) -> list[tuple[str, int]]:
+        """Return the reasons that were nearest to success, the last tests first."""
+        return sorted(self.reasons.items(), key=lambda item: -self.stages[item[0]])[:most]
 
 
 @dataclass(frozen=True)
@@ -139,12 +159,12 @@ def cores(scenario: Scenario, shelf: Shelf, found: Offer, rejected: Rejections) 
             for kv in found.caches:
                 fault = kv_fault(engine, kv, found.model, gpu)
                 if fault:
-                    rejected.add(f"{gpu.id}: {fault}")
+                    rejected.add("format", f"{gpu.id}: {fault}")
                     continue
                 for weights in scenario.serving.weights:
                     fault = engine.weight_format_fault(weights, gpu.architecture)
                     if fault:
-                        rejected.add(f"{gpu.id}: {fault}")
+                        rejected.add("format", f"{gpu.id}: {fault}")
                         continue
                     base = _Base(chassis, gpu, system, engine, kv, weights)
                     yield from _layouts(scenario, shelf, found, base, rejected)
@@ -176,17 +196,18 @@ def _layouts(scenario: Scenario, shelf: Shelf, found: Offer, base: _Base, reject
                 continue
             fault = layout_fault(layout, found.model, base.engine, base.kv)
             if fault:
-                rejected.add(f"{layout.name}: {fault}")
+                rejected.add("layout", f"{layout.name}: {fault}")
                 continue
             core = make_core(scenario, shelf, found, base, layout, n_nodes)
             if core.budget.kv_bytes <= 0:
                 over = -core.budget.kv_bytes / 2**30
                 words = f"{base.weights} weights and runtime exceed the memory by {over:.1f} GiB per GPU"
-                rejected.add(f"{base.gpu.id} {layout.name}: {words}")
+                rejected.add("memory", f"{base.gpu.id} {layout.name}: {words}")
             elif core.pool.sessions == 0:
                 lack = core.pool.missing_bytes / 2**30
                 rejected.add(
-                    f"{base.gpu.id} {layout.name}: no whole session fits a KV pool, {lack:.1f} GiB per GPU short"
+                    "memory",
+                    f"{base.gpu.id} {layout.name}: no whole session fits a KV pool, {lack:.1f} GiB per GPU short",
                 )
             else:
                 yield from _with_fabric(scenario, shelf, core, rejected)
@@ -200,7 +221,7 @@ def make_core(scenario: Scenario, shelf: Shelf, found: Offer, base: _Base, layou
     budget = gpu_budget(model, base.gpu, base.engine, base.weights, layout, context, draft)
     run = (model.id, base.engine.id, base.weights, base.kv.name, base.gpu.id)
     budget = known_budget(budget, shelf.engines.measured, run, layout)
-    size = footprint(scenario, base.kv, found.cache)
+    size = footprint(scenario, base.kv, found.cache, stored_copies(base.kv, layout, base.engine))
     block = block_tokens(base.engine, model.family)
     pool = kv_pool(budget.kv_bytes, base.kv, layout, base.engine, block, size.sizes)
     cluster, nics = shelf.catalog.cluster, shelf.catalog.nics()
@@ -239,6 +260,6 @@ def _fitted(core: Core, nic: Nic, count: int) -> Core:
 def _in_slots(core: Core, rejected: Rejections) -> Iterator[Core]:
     cards = core.front_nics + core.fabric_nics
     if cards > core.chassis.nic_slots:
-        rejected.add(f"{core.chassis.id}: {cards} network cards do not fit {core.chassis.nic_slots} slots")
+        rejected.add("slots", f"{core.chassis.id}: {cards} network cards do not fit {core.chassis.nic_slots} slots")
     else:
         yield core

@@ -31,8 +31,8 @@ class CostLine:
 
     Attributes
     ----------
-    item : str
-        Part id or the cluster line's id.
+    item, part : str
+        The line's id, and the part that is bought: the same for machines.
     scope : {'node', 'cluster', 'service'}
         Part of a machine, part of the fleet, or work.
     qty_per_node : int or None
@@ -48,6 +48,7 @@ class CostLine:
     """
 
     item: str
+    part: str
     category: str
     description: str
     scope: Scope
@@ -122,7 +123,9 @@ class Pricing:
     def percent_cents(self, line: ClusterLine, node_cents: int, case: str) -> int:
         """Return what a percentage line charges per node (and year), in whole currency units."""
         percents = {"low": line.percent_low, "high": line.percent_high}
-        percent = percents.get(case) or line.percent or Fraction(0)
+        given = percents.get(case)
+        percent = line.percent if given is None else given
+        assert percent is not None, "only percentage lines are asked"
         return ceil(node_cents * percent / 100) * 100
 
     def lots_per_year(self, line: ClusterLine) -> int:
@@ -137,9 +140,12 @@ class Pricing:
 
     def is_linear(self, line: ClusterLine) -> bool:
         """Return whether no rounding up is involved."""
-        return line.percent is not None or (
-            line.per == 1 and not line.minimum and line.driver not in ("fleet", "racks")
-        )
+        exact = line.per == 1 and not line.minimum
+        return line.percent is not None or (exact and line.driver not in ("fleet", "racks"))
+
+    def is_per_rack(self, line: ClusterLine) -> bool:
+        """Return whether the line comes with each rack, so that racks can carry its cost."""
+        return line.percent is None and line.driver == "racks" and line.per == 1 and not line.minimum
 
     def group_cents(self, build: Build) -> int:
         """Return all that one more group costs at once: nodes, linear lines, tax."""
@@ -248,6 +254,7 @@ def _priced(
     entry = pricing.catalog.find(part)
     return CostLine(
         item=item,
+        part=part,
         category=category,
         description=entry.name if entry else item,
         scope=scope,
@@ -282,7 +289,7 @@ def _percent_line(pricing: Pricing, rule: ClusterLine, build: Build, count: int)
     text = f"{float((rule.percent or 0) * 100):g} % of a node's price"
     text += f", {years} years" if rule.per_year else ""
     return CostLine(
-        rule.id, "service", rule.name, "service", None, build.n_nodes * count, units, tax,
+        rule.id, rule.id, "service", rule.name, "service", None, build.n_nodes * count, units, tax,
         Evidence(kind, rule.sources, rule.assumed), pricing.book.as_of, "indicative",  # type: ignore[arg-type]
         build=build.name, rule=text,
     )  # fmt: skip

@@ -54,18 +54,22 @@ class Footprint:
         The format.
     sizes : Sizes
         Tokens in HBM.
+    copies : Fraction
+        Copies of a session that a node's tier holds in this layout; all bytes below but
+        `resume_bytes` include them.
     stored_bytes : int
-        One session's own copy in host memory or on drives.
+        What one session takes of its own in host memory or on drives.
     prefix_bytes : int
         Shared prefixes, held once by each node's tier (or once in a pooled tier).
     resume_bytes : int
-        What is loaded when a session comes back.
+        One copy of what is loaded when a session comes back.
     staged_bytes : int
         A whole session with its prefix: what one load stages in host memory.
     """
 
     kv: KvCache
     sizes: Sizes
+    copies: Fraction
     stored_bytes: int
     prefix_bytes: int
     resume_bytes: int
@@ -130,27 +134,33 @@ def nvme_sessions(scenario: Scenario, sessions: Sessions) -> int:
     return {"write-all": sessions.retained, "spill": spilled, "none": 0}[scenario.tiers.nvme]
 
 
-def footprint(scenario: Scenario, kv: KvCache, cache: Cache) -> Footprint:
-    """Return what one session takes in each place."""
+def footprint(scenario: Scenario, kv: KvCache, cache: Cache, copies: Fraction = Fraction(1)) -> Footprint:
+    """Return what one session takes in each place, with so many copies in a node's tier."""
     planned = scenario.workload.context.planned_tokens
     prefix = prefix_tokens(scenario.workload)
     shared = scenario.workload.shared_prefix
     groups = shared.groups if shared else 1
+    chunk = cache.chunk_tokens
     if scenario.flat:
         overhead = 1 + (scenario.workload.overhead_fraction or Fraction(0))
-        scale = overhead * (1 - prefix_share(scenario.workload))
-        own = ceil(kv.session_bytes(planned) * scale)
-        return Footprint(kv, Sizes(planned, scale=scale), own, 0, own, own)
-    chunk = cache.chunk_tokens
-    if shared is not None and shared.stored == "deducted":
+        sizes = Sizes(planned, scale=overhead * (1 - prefix_share(scenario.workload)))
+        own, head = kv.session_bytes(planned) * sizes.scale, Fraction(0)
+    elif shared is not None and shared.stored == "deducted":
         sizes = Sizes(planned - prefix)
-        stored = ceil(kv.session_bytes((planned - prefix) // chunk * chunk))
-        return Footprint(kv, sizes, stored, 0, stored, stored)
-    head = prefix // chunk * chunk
-    whole = ceil(kv.session_bytes(planned // chunk * chunk))
-    prefix_bytes = ceil(kv.rate * head)
-    own = whole - prefix_bytes
-    return Footprint(kv, Sizes(planned, prefix, groups), own, prefix_bytes * groups, own, whole)
+        own, head = kv.session_bytes((planned - prefix) // chunk * chunk), Fraction(0)
+    else:
+        sizes = Sizes(planned, prefix, groups)
+        head = kv.rate * (prefix // chunk * chunk)
+        own = kv.session_bytes(planned // chunk * chunk) - head
+    return Footprint(
+        kv=kv,
+        sizes=sizes,
+        copies=copies,
+        stored_bytes=ceil(own * copies),
+        prefix_bytes=ceil(head * groups * copies),
+        resume_bytes=ceil(own),
+        staged_bytes=ceil((own + head) * copies),
+    )
 
 
 def demand(scenario: Scenario, kv: KvCache, cache: Cache) -> Demand:

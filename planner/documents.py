@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -17,6 +18,7 @@ from planner.errors import InputError, Problem
 
 Key = tuple[str | int, ...]
 
+_MOST_DIGITS = 40
 _INTEGER = re.compile(r"[-+]?(0|[1-9][0-9_]*)")
 _FLOAT = re.compile(r"[-+]?[0-9][0-9_]*\.[0-9]+")
 _TRAPS = (
@@ -139,7 +141,10 @@ def parse_document(text: str, name: str) -> Document:
 def _syntax_problem(fault: Any, name: str) -> Problem:
     mark = fault.problem_mark or fault.context_mark
     line, column = (mark.line + 1, mark.column + 1) if mark else (1, 1)
-    hint = "indent with spaces, not tabs" if "\\t" in str(fault.problem) else ""
+    # PyYAML's two parsers word this differently; the character itself tells.
+    text = str(mark.get_snippet() or "") if mark and mark.buffer else ""
+    tab = "\\t" in str(fault.problem) or "\t" in text or "cannot start any token" in str(fault.problem)
+    hint = "indent with spaces, not tabs" if tab else ""
     if "expected a single document" in str(fault.context or fault.problem):
         hint = "one file holds one document; remove the second '---'"
     return Problem(name, line, column, f"is not YAML: {fault.problem or fault.context}", hint)
@@ -184,17 +189,17 @@ def _items(
 
 def _scalar(node: Any, path: Key, document: Document, problems: list[Problem]) -> Any:
     text = node.value
+    if node.tag.startswith("!") or _explicit(node):
+        problems.append(document.problem(path, f"the tag '{node.tag}' is not accepted", "write the value alone"))
+        return UNREADABLE
     if node.style:
         return text
-    if node.tag.startswith("!"):
-        problems.append(document.problem(path, f"the tag '{node.tag}' is not accepted"))
-        return UNREADABLE
     if text in ("", "null", "~"):
         return None
     if text in ("true", "false"):
         return text == "true"
     if _INTEGER.fullmatch(text):
-        return int(text.replace("_", ""))
+        return _integer(text, path, document, problems)
     if _FLOAT.fullmatch(text):
         return float(text.replace("_", ""))
     for trap, advice in _TRAPS:
@@ -202,3 +207,31 @@ def _scalar(node: Any, path: Key, document: Document, problems: list[Problem]) -
             problems.append(document.problem(path, f"'{text}' is read differently by YAML versions", advice))
             return UNREADABLE
     return text
+
+
+def _explicit(node: Any) -> bool:
+    """Return whether a scalar carries a tag of its own: the resolver would have chosen another."""
+    implied = _resolver().resolve(_scalar_node(), node.value, (not node.style, bool(node.style)))
+    return bool(node.tag != implied)
+
+
+@cache
+def _resolver() -> Any:
+    from yaml.resolver import Resolver
+
+    return Resolver()
+
+
+@cache
+def _scalar_node() -> Any:
+    import yaml
+
+    return yaml.ScalarNode
+
+
+def _integer(text: str, path: Key, document: Document, problems: list[Problem]) -> Any:
+    digits = text.replace("_", "")
+    if len(digits) > _MOST_DIGITS:
+        problems.append(document.problem(path, f"a number of {len(digits)} digits is out of all proportion"))
+        return UNREADABLE
+    return int(digits)

@@ -142,6 +142,13 @@ class Engine:
         where = sorted({a for r in rules if r.format == kv_format for a in r.architectures})
         return f"KV format '{kv_format}' exists on {', '.join(where)} only; {there}"
 
+    def kv_format_note(self, kv_format: str, family: str, architecture: str) -> str:
+        """Return what must be known to use this KV format there; empty where nothing."""
+        for rule in self.kv_formats:
+            if rule.format == kv_format and family in rule.families and architecture in rule.architectures:
+                return rule.assumed or rule.note
+        return ""
+
     def weight_format_fault(self, weight_format: str, architecture: str) -> str:
         """Return why this weight format cannot be used there; empty where it can."""
         rules = {r.format: r for r in self.weight_formats}

@@ -357,9 +357,25 @@ def copies_on_load(kv: KvCache, layout: Layout, engine: Engine) -> Fraction:
 
     Every rank of the attention group pulls what it holds, so copies are pulled as often.
     """
-    total = sum((p.layers * p.row_bytes for p in kv.parts), Fraction(0))
-    held = sum(
-        (layout.tp * rank_share(p, layout.tp, layout.dcp, engine.shards_indexer) * p.layers * p.row_bytes
-         for p in kv.parts), Fraction(0),
-    )  # fmt: skip
+    return _copies(kv, layout, engine, latent_once=False)
+
+
+@cache
+def stored_copies(kv: KvCache, layout: Layout, engine: Engine) -> Fraction:
+    """Return how many copies of a session a node's tier holds.
+
+    A latent cache is stored once whatever the tensor parallelism. Of K/V heads every rank stores
+    its own shard, so beyond one rank per head the tier holds copies (LMCache's server per node:
+    ``kv_world_size`` collapses to the pipeline and context ranks for latent attention only).
+    """
+    return _copies(kv, layout, engine, latent_once=True)
+
+
+def _copies(kv: KvCache, layout: Layout, engine: Engine, *, latent_once: bool) -> Fraction:
+    total = held = Fraction(0)
+    for part in kv.parts:
+        size = part.layers * part.row_bytes
+        ranks = layout.tp * rank_share(part, layout.tp, layout.dcp, engine.shards_indexer)
+        total += size
+        held += size * (1 if latent_once and part.heads == 1 else ranks)
     return held / total

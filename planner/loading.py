@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from planner.assembly import gpu_fault, system_faults
+from planner.catalog_checks import Entry, Found, check_all
 from planner.datafiles import data_folder, shown_name
 from planner.documents import Document, Key, read_document
 from planner.engines import Cache, Engine, EngineShelf, Measured
@@ -67,13 +67,6 @@ class Shelf:
         return self.models[name]
 
 
-@dataclass(frozen=True)
-class _Entry:
-    document: Document
-    path: Key
-    record: Any
-
-
 def load_shelf(folders: Sequence[Path] = (), price_files: Sequence[Path] = ()) -> Shelf:
     """Load the shipped catalogue and lay `folders` and `price_files` over it, later ones winning.
 
@@ -83,26 +76,44 @@ def load_shelf(folders: Sequence[Path] = (), price_files: Sequence[Path] = ()) -
         With every problem in every file.
     """
     problems: list[Problem] = []
-    found: dict[tuple[str, str], _Entry] = {}
+    found: dict[tuple[str, str], Entry] = {}
     sources: dict[str, Source] = {}
+    cluster = ""
     digest = hashlib.sha256()
     for layer in _layers(folders, price_files):
-        seen: dict[tuple[str, str], _Entry] = {}
+        seen: dict[tuple[str, str], Entry] = {}
         for file in layer:
             digest.update(file.read_bytes() if file.is_file() else b"")
             for entry in _read_file(file, sources, problems):
                 key = (entry.record.kind, entry.record.id)
                 if key in seen:
                     problems.append(_twice(entry, seen[key]))
-                seen[key] = entry
+                seen[key] = _over(entry, found.get(key), problems)
+        clusters = [name for kind, name in seen if kind == "cluster"]
+        cluster = clusters[-1] if clusters else cluster
         found |= seen
-    problems += _check_sources(found.values(), sources)
-    problems += _check_references(found)
-    if not problems:
-        problems += _check_machines(found)
+    problems += check_all(found, sources, PART_KINDS)
+    if not cluster and not problems:
+        problems.append(Problem("catalog", 0, 0, "no entry of kind 'cluster'"))
     if problems:
         raise InputError(problems)
-    return _shelf(found, sources, digest.hexdigest()[:12])
+    return _shelf(found, sources, cluster, digest.hexdigest()[:12])
+
+
+def _over(entry: Entry, below: Entry | None, problems: list[Problem]) -> Entry:
+    """Return what a later layer's entry makes of an earlier one: price books merge, the rest replaces."""
+    record = entry.record
+    if below is None or not isinstance(record, PriceBook):
+        return entry
+    for key in ("currency", "tax"):
+        if getattr(record, key) != getattr(below.record, key):
+            message = f"'{key}' is {getattr(record, key)}, in the book it is laid over {getattr(below.record, key)}"
+            problems.append(entry.problem((key,), message, "give the book an id of its own, or the same basis"))
+            return entry
+    # The book below was checked with its own file; this one's prices come first for places.
+    own = {price.part for price in record.prices}
+    rest = tuple(price for price in below.record.prices if price.part not in own)
+    return replace(entry, record=replace(record, prices=(*record.prices, *rest)))
 
 
 def _layers(folders: Sequence[Path], price_files: Sequence[Path]) -> Iterator[list[Path]]:
@@ -114,7 +125,7 @@ def _layers(folders: Sequence[Path], price_files: Sequence[Path]) -> Iterator[li
         yield [file]
 
 
-def _read_file(file: Path, sources: dict[str, Source], problems: list[Problem]) -> Iterator[_Entry]:
+def _read_file(file: Path, sources: dict[str, Source], problems: list[Problem]) -> Iterator[Entry]:
     try:
         document = read_document(file, shown_name(file))
     except InputError as fault:
@@ -124,18 +135,31 @@ def _read_file(file: Path, sources: dict[str, Source], problems: list[Problem]) 
     data = document.data
     if not isinstance(data, dict):
         problems.append(document.problem((), "expected keys and values", "a file starts with 'kind: ...'"))
-    elif "sources" in data and "kind" not in data:
+    elif "kind" in data:
+        yield from _read_entry(document, data, (), problems)
+    elif "sources" in data:
         _read_sources(document, sources, problems)
-    elif "parts" in data and "kind" not in data:
-        for i, item in enumerate(data["parts"] if isinstance(data["parts"], list) else []):
+    elif "parts" in data:
+        for i, item in enumerate(_only(document, "parts", list, problems) or []):
             yield from _read_entry(document, item, ("parts", i), problems)
     else:
         yield from _read_entry(document, data, (), problems)
 
 
+def _only(document: Document, key: str, kind: type, problems: list[Problem]) -> Any:
+    """Return the value of the one key that a file of lists or of sources has."""
+    for other in document.data.keys() - {key}:
+        problems.append(document.problem((other,), f"unknown key '{other}' beside '{key}'", key=True))
+    value = document.data[key]
+    if isinstance(value, kind):
+        return value
+    shape = "a list of entries" if kind is list else "ids with their documents"
+    problems.append(document.problem((key,), f"'{key}': expected {shape}, found {value!r}"))
+    return None
+
+
 def _read_sources(document: Document, sources: dict[str, Source], problems: list[Problem]) -> None:
-    entries = document.data["sources"]
-    for name, entry in (entries if isinstance(entries, dict) else {}).items():
+    for name, entry in (_only(document, "sources", dict, problems) or {}).items():
         data = {"id": name, **entry} if isinstance(entry, dict) else entry
         made, faults = read_record(document, data, Source, ("sources", name))
         problems.extend(faults)
@@ -143,7 +167,7 @@ def _read_sources(document: Document, sources: dict[str, Source], problems: list
             sources[name] = made
 
 
-def _read_entry(document: Document, data: Any, at: Key, problems: list[Problem]) -> Iterator[_Entry]:
+def _read_entry(document: Document, data: Any, at: Key, problems: list[Problem]) -> Iterator[Entry]:
     kind = data.get("kind") if isinstance(data, dict) else None
     if not isinstance(kind, str) or kind not in KINDS:
         hint = nearest(str(kind), KINDS)
@@ -161,141 +185,27 @@ def _read_entry(document: Document, data: Any, at: Key, problems: list[Problem])
             hint = "write {value: ..., source: ...}, or 'assumed: why' instead of 'source'"
             shown = ".".join(map(str, path))
             problems.append(document.problem((*at, *path), f"'{shown}' has no source", hint))
-    yield _Entry(document, at, made)
+    yield Entry(document, at, made)
 
 
-def _twice(entry: _Entry, first: _Entry) -> Problem:
+def _twice(entry: Entry, first: Entry) -> Problem:
     where = first.document.mark((*first.path, "id"))
     message = f"{entry.record.kind} '{entry.record.id}' stands twice"
     hint = f"the first is at {where.file}:{where.line}; a layer of your own may replace a shipped entry"
     return entry.document.problem((*entry.path, "id"), message, hint)
 
 
-def _check_sources(entries: Iterable[_Entry], sources: Mapping[str, Source]) -> list[Problem]:
-    problems = []
-    for entry in entries:
-        record = entry.record
-        named: list[tuple[Key, str]] = [
-            ((), name)
-            for name in source_ids(
-                list(getattr(record, "source", ()))
-                if not isinstance(getattr(record, "source", ()), str)
-                else record.source
-            )
-        ]
-        for dotted, evidence in getattr(record, "evidence", {}).items():
-            named += [(tuple(dotted.split(".")), name) for name in evidence.sources]
-        if isinstance(record, PriceBook):
-            named += [(("prices", i), n) for i, p in enumerate(record.prices) for n in p.sources]
-            for i, price in enumerate(record.prices):
-                problems += _check_price(entry, i, price, record)
-        for path, name in named:
-            if name not in sources:
-                message = f"unknown source '{name}'"
-                problems.append(entry.document.problem((*entry.path, *path), message, nearest(name, sources)))
-    return problems
-
-
-def _check_price(entry: _Entry, i: int, price: Any, book: PriceBook) -> list[Problem]:
-    at = ("prices", i)
-    problems = []
-    if not price.low.cents <= price.typical.cents <= price.high.cents:
-        problems.append(entry.document.problem(at, f"price of '{price.part}': low <= typical <= high does not hold"))
-    if price.low.cents <= 0:
-        problems.append(entry.document.problem(at, f"price of '{price.part}': must be above 0"))
-    for case in ("low", "typical", "high"):
-        if getattr(price, case).currency != book.currency:
-            message = f"price of '{price.part}' is in {getattr(price, case).currency}, the book in {book.currency}"
-            problems.append(entry.document.problem((*at, case), message))
-    if not (price.sources or price.derived or price.assumed):
-        hint = "add 'sources: [...]', 'derived: formula' or 'assumed: why'"
-        problems.append(entry.document.problem(at, f"price of '{price.part}' has no evidence", hint))
-    return problems
-
-
-def _check_references(found: Mapping[tuple[str, str], _Entry]) -> list[Problem]:
-    ids: dict[str, set[str]] = {}
-    for kind, name in found:
-        ids.setdefault(kind, set()).add(name)
-    problems: list[Problem] = []
-
-    def check(entry: _Entry, path: Key, kind: str, name: str | None) -> None:
-        if name is not None and name not in ids.get(kind, set()):
-            message = f"unknown {kind} '{name}'"
-            problems.append(entry.document.problem((*entry.path, *path), message, nearest(name, ids.get(kind, ()))))
-
-    every = {"any": {n for kind in PART_KINDS for n in ids.get(kind, ())}}
-    ids |= every
-    platforms = {e.record.platform for (k, _), e in found.items() if k == "cpu"}
-    for entry in found.values():
-        record = entry.record
-        if isinstance(record, Chassis):
-            for i, name in enumerate(record.gpu_models):
-                check(entry, ("gpu_models", i), "gpu", name)
-            for i, name in enumerate(record.cpu_platforms):
-                if name not in platforms:
-                    message = f"no processor of platform '{name}'"
-                    place = (*entry.path, "cpu_platforms", i)
-                    problems.append(entry.document.problem(place, message, nearest(name, platforms)))
-        elif isinstance(record, System):
-            for kind in ("chassis", "gpu", "cpu"):
-                check(entry, (kind,), kind, getattr(record, kind))
-            check(entry, ("dimms", "part"), "dimm", record.dimms.part)
-            check(entry, ("boot", "part"), "drive", record.boot.part)
-            for i, drive in enumerate(record.drives):
-                check(entry, ("drives", i, "part"), "drive", drive.part)
-            for i, nic in enumerate(record.nics):
-                check(entry, ("nics", i, "part"), "nic", nic.part)
-        elif isinstance(record, Nic):
-            check(entry, ("optic",), "item", record.optic)
-            check(entry, ("cable",), "item", record.cable)
-        elif isinstance(record, Cluster):
-            for key in ("front_nic", "fabric_nic"):
-                check(entry, (key,), "nic", getattr(record, key))
-            for key in ("front_switch", "fabric_switch"):
-                check(entry, (key,), "switch", getattr(record, key))
-            check(entry, ("boot_drive",), "drive", record.boot_drive)
-            for i, line in enumerate(record.lines):
-                check(entry, ("lines", i, "item"), "any", line.item)
-        elif isinstance(record, PriceBook):
-            for i, price in enumerate(record.prices):
-                check(entry, ("prices", i, "part"), "any", price.part)
-    return problems
-
-
-def _check_machines(found: Mapping[tuple[str, str], _Entry]) -> list[Problem]:
-    """Check that GPUs plug into their chassis and whole systems into theirs."""
-    records = {kind: {n: e.record for (k, n), e in found.items() if k == kind} for kind in PART_KINDS}
-    problems = []
-    for entry in found.values():
-        record = entry.record
-        if isinstance(record, Chassis):
-            for i, name in enumerate(record.gpu_models):
-                fault = gpu_fault(record, records["gpu"][name])
-                if fault:
-                    problems.append(entry.document.problem((*entry.path, "gpu_models", i), fault))
-        elif isinstance(record, System):
-            machine = (records["chassis"][record.chassis], records["gpu"][record.gpu])
-            inside = (records["cpu"][record.cpu], records["dimm"][record.dimms.part])
-            for key, fault in system_faults(record, *machine, *inside, records["drive"], records["nic"]):
-                hint = "correct the system, or the chassis it stands in"
-                problems.append(entry.document.problem((*entry.path, key), fault, hint))
-    return problems
-
-
-def _shelf(found: Mapping[tuple[str, str], _Entry], sources: Mapping[str, Source], digest: str) -> Shelf:
+def _shelf(found: Found, sources: Mapping[str, Source], cluster: str, digest: str) -> Shelf:
     by_kind: dict[str, dict[str, Any]] = {kind: {} for kind in KINDS}
     for (kind, name), entry in sorted(found.items()):
         by_kind[kind][name] = entry.record
     models = dict(by_kind["model"])
     for model in by_kind["model"].values():
         models |= {alias: model for alias in model.aliases if alias not in models}
-    if not by_kind["cluster"]:
-        raise InputError("the catalogue has no entry of kind 'cluster'")
     catalog = Catalog(
         parts={kind: by_kind[kind] for kind in PART_KINDS},
         books=by_kind["prices"],
-        cluster=list(by_kind["cluster"].values())[-1],
+        cluster=by_kind["cluster"][cluster],
         sources=SourceList(sources),
         digest=digest,
     )

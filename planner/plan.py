@@ -145,8 +145,10 @@ class Plan:
         What was minimised; `value` and `bound` are in cents, or in nodes for ``nodes``.
     demand : Demand
         In the KV format of the largest node group.
-    prices : mapping of str to CostLine tuple
+    bill : tuple of CostLine
         The bill of materials.
+    kv_formats : tuple of str
+        The formats that the model's attention has rows for.
     spare_cents : int or None
         What the spare groups cost: capex minus that of the same scenario without them.
     capacity_only : bool
@@ -173,6 +175,7 @@ class Plan:
     runner_up: RunnerUp | None
     mean_capex_cents: int | None
     mean_nodes: int | None
+    kv_formats: tuple[str, ...]
     warnings: tuple[str, ...]
     provenance: Mapping[str, Any] = field(default_factory=dict)
 

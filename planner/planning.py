@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import platform
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 
 from planner import __version__
 from planner.build import Build
@@ -13,8 +14,7 @@ from planner.caveats import plan_warnings
 from planner.costs import Pricing, bill, capex_cents, fleet_drivers, fleet_opex_cents, fleet_power_w
 from planner.demand import demand
 from planner.diagnose import explain_infeasible
-from planner.errors import InfeasibleError, InputError, PlannerError, PriceMissingError
-from planner.kvcache import kv_cache
+from planner.errors import InfeasibleError, PlannerError, PriceMissingError, UnprovenError
 from planner.loading import Shelf
 from planner.plan import CostSummary, NodeGroup, Plan, PoolEdge, RunnerUp
 from planner.problem import Problem, Situation
@@ -59,9 +59,6 @@ def solve_scenario(
 ) -> Solved:
     """Return the best fleet for a scenario.
 
-    In a pool all nodes must read each other's caches, so a pooled scenario is solved once per KV
-    format, the leanest first, each time for something better than the best so far.
-
     Raises
     ------
     InfeasibleError
@@ -69,37 +66,65 @@ def solve_scenario(
     PriceMissingError
         If only prices are missing.
     """
-    formats = scenario.serving.kv_formats
-    if scenario.tiers.placement != "pooled" or len(formats) < 2:
-        return _solve_one(scenario, shelf, solver, time_limit_s)
-    model = shelf.model(scenario.model)
-    lean_first = sorted(formats, key=lambda name: kv_cache(model, name).bytes_per_token)
-    best: Solved | None = None
-    faults = []
-    for kv_format in lean_first:
-        one = replace(scenario, serving=replace(scenario.serving, kv_formats=(kv_format,)))
-        try:
-            best = _solve_one(one, shelf, solver, time_limit_s, best)
-        except (InfeasibleError, PriceMissingError) as fault:
-            faults.append(fault)
-    if best is None:
-        raise faults[0]
-    return best
-
-
-def _solve_one(
-    scenario: Scenario, shelf: Shelf, solver: str, time_limit_s: float | None, best: Solved | None = None
-) -> Solved:
-    """Return the solved scenario, or `best` where nothing is better."""
     pricing = pricing_of(scenario, shelf)
     candidates = find_candidates(scenario, shelf, pricing)
-    problem = Problem(Situation.of(scenario), candidates.builds, pricing)
-    outcome = solve(problem, solver, time_limit_s, best.outcome.value if best else None)
-    if outcome.status != "infeasible":
-        return Solved(scenario, problem, candidates, outcome)
-    if best is not None:
-        return best
+    question = _Question(scenario, Situation.of(scenario), pricing, candidates, solver, time_limit_s)
+    found = question.best(candidates.every)
+    if found is not None:
+        return found
+    problem = Problem(question.at, candidates.builds, pricing)
     raise InfeasibleError(explain_infeasible(problem, candidates, solver))
+
+
+@dataclass(frozen=True)
+class _Question:
+    """One scenario's candidates, to be solved over all of them or over some."""
+
+    scenario: Scenario
+    at: Situation
+    pricing: Pricing
+    candidates: Candidates
+    solver: str
+    time_limit_s: float | None = None
+
+    def best(self, builds: Sequence[Build]) -> Solved | None:
+        """Return the best fleet of `builds`; None if there is none.
+
+        In a pool all nodes must read each other's caches. Builds are therefore taken apart by
+        what they store, the leanest first, and each part is solved for something better than the
+        best so far. A part that was stopped before proof leaves the whole unproven.
+        """
+        best: Solved | None = None
+        bounds = []
+        for part in _pools(builds) if self.at.pooled else [list(builds)]:
+            problem = Problem(self.at, keep_best(part, self.at, self.pricing.catalog), self.pricing)
+            below = best.outcome.value if best else None
+            try:
+                outcome = solve(problem, self.solver, self.time_limit_s, below)
+            except UnprovenError:
+                if best is None:
+                    raise
+                bounds.append(0)
+                continue
+            if outcome.status == "feasible":
+                bounds.append(outcome.bound)
+            if outcome.status != "infeasible":
+                best = Solved(self.scenario, problem, self.candidates, outcome)
+        if best is not None and bounds:
+            open_outcome = replace(best.outcome, status="feasible", bound=min(best.outcome.bound, *bounds))
+            return replace(best, outcome=open_outcome)
+        return best
+
+
+def _pools(builds: Sequence[Build]) -> list[list[Build]]:
+    """Return the builds by what they store: format, copies and, for K/V heads, the ranks' shards."""
+    parts: dict[tuple[int, str, Fraction, int], list[Build]] = {}
+    for build in builds:
+        kv, layout = build.core.footprint.kv, build.core.layout
+        shards = 0 if all(part.heads == 1 for part in kv.parts) else layout.tp
+        key = (kv.bytes_per_token, kv.name, build.core.footprint.copies, shards)
+        parts.setdefault(key, []).append(build)
+    return [parts[key] for key in sorted(parts)]
 
 
 def make_plan(
@@ -121,7 +146,7 @@ def make_plan(
     """
     solved = solve_scenario(scenario, shelf, solver, time_limit_s)
     checked = verify(solved.problem, solved.outcome.counts)
-    beside = _beside(solved, shelf, solver, scenario) if compare else _Beside()
+    beside = _beside(solved, shelf, solver) if compare else _Beside()
     return _assemble(solved, shelf, checked, beside)
 
 
@@ -135,19 +160,18 @@ class _Beside:
     mean_nodes: int | None = None
 
 
-def _beside(solved: Solved, shelf: Shelf, solver: str, original: Scenario) -> _Beside:
-    scenario = solved.scenario
+def _beside(solved: Solved, shelf: Shelf, solver: str) -> _Beside:
+    scenario, pricing, candidates = solved.scenario, solved.problem.pricing, solved.candidates
     spare = None
     if scenario.fleet.spare_groups:
         lean = replace(scenario, fleet=replace(scenario.fleet, spare_groups=0))
-        problem = Problem(Situation.of(lean), solved.problem.builds, solved.problem.pricing)
-        outcome = solve(problem, solver)
-        if outcome.status == "optimal":
-            spare = solved.capex - Solved(lean, problem, solved.candidates, outcome).capex
-    mean = _at_mean(original, shelf, solver)
-    return _Beside(
-        spare, _runner_up(solved, shelf, solver, original), mean.capex if mean else None, mean.nodes if mean else None
-    )
+        without = _Question(lean, Situation.of(lean), pricing, candidates, solver).best(candidates.every)
+        spare = solved.capex - without.capex if without else None
+    mean = _at_mean(scenario, shelf, solver)
+    question = _Question(scenario, solved.problem.at, pricing, candidates, solver)
+    taken = {build.core.gpu for build in solved.fleet}
+    other = question.best([build for build in candidates.every if build.core.gpu not in taken])
+    return _Beside(spare, _runner(other) if other else None, mean.capex if mean else None, mean.nodes if mean else None)
 
 
 def _at_mean(scenario: Scenario, shelf: Shelf, solver: str) -> Solved | None:
@@ -159,36 +183,6 @@ def _at_mean(scenario: Scenario, shelf: Shelf, solver: str) -> Solved | None:
         return solve_scenario(replace(scenario, workload=load), shelf, solver)
     except (InfeasibleError, PriceMissingError):
         return None
-
-
-def _runner_up(solved: Solved, shelf: Shelf, solver: str, original: Scenario) -> RunnerUp | None:
-    """Return the cheapest plan without any GPU model of this one."""
-    taken = {build.core.gpu for build in solved.fleet}
-    if solved.problem.at.pooled:
-        return _pooled_runner_up(solved, shelf, solver, original)
-    rest = [build for build in solved.candidates.every if build.core.gpu not in taken]
-    if not rest:
-        return None
-    kept = keep_best(rest, solved.problem.at, shelf.catalog)
-    problem = Problem(solved.problem.at, kept, solved.problem.pricing)
-    outcome = solve(problem, solver)
-    if outcome.status != "optimal":
-        return None
-    return _runner(Solved(solved.scenario, problem, solved.candidates, outcome))
-
-
-def _pooled_runner_up(solved: Solved, shelf: Shelf, solver: str, original: Scenario) -> RunnerUp | None:
-    """Return the same for pooled tiers, where another KV format may serve the other GPUs."""
-    taken = {build.core.gpu.id for build in solved.fleet}
-    named = original.fleet.gpus or tuple(shelf.catalog.gpus())
-    rest = tuple(name for name in named if name not in taken)
-    if not rest:
-        return None
-    try:
-        other = solve_scenario(replace(original, fleet=replace(original.fleet, gpus=rest)), shelf, solver)
-    except (InfeasibleError, PriceMissingError, InputError):
-        return None
-    return _runner(other)
 
 
 def _runner(other: Solved) -> RunnerUp:
@@ -220,6 +214,7 @@ def _assemble(solved: Solved, shelf: Shelf, checked: Verification, beside: _Besi
         capacity_only=scenario.workload.rates is None,
         spare_groups=scenario.fleet.spare_groups, spare_cents=beside.spare_cents,
         runner_up=beside.runner_up, mean_capex_cents=beside.mean_capex, mean_nodes=beside.mean_nodes,
+        kv_formats=tuple(first.core.model.attention[0].formats()),
         warnings=(), provenance=provenance(solved, shelf),
     )  # fmt: skip
     return replace(plan, warnings=plan_warnings(plan, scenario, fleet, problem.pricing, solved.candidates.rejected))

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
-from planner.build import Build
+from planner.build import Build, group_pieces
 from planner.costs import Pricing, cluster_line_power_w, group_drivers
 from planner.demand import turns_per_s
 from planner.hardware import ClusterLine
@@ -96,12 +96,25 @@ class Problem:
 
         return terms | self._cluster_terms(program, of_line)
 
+    def part_terms_of(self, program: Program, part: str) -> dict[int, int]:
+        """Return pieces of `part` per variable, in machines and in cluster lines."""
+
+        def of_line(line: ClusterLine) -> int:
+            return 1 if line.percent is None and (line.item or line.id) == part else 0
+
+        terms = {program.groups[i]: group_pieces(build, part) for i, build in enumerate(self.builds)}
+        for line in self.pricing.linear_lines():
+            for i, build in enumerate(self.builds):
+                driver = group_drivers(build, self.pricing.catalog).get(line.driver, 0)
+                terms[program.groups[i]] += of_line(line) * driver * line.pieces
+        return terms | self._cluster_terms(program, of_line)
+
     def _cluster_terms(self, program: Program, each: Callable[[ClusterLine], int]) -> dict[int, int]:
         terms: dict[int, int] = {}
         for line in self.pricing.catalog.cluster.lines:
             if line.id in program.lots:
                 terms[program.lots[line.id]] = line.pieces * each(line)
-            elif line.driver == "racks" and line.percent is None:
+            elif self.pricing.is_per_rack(line):
                 for var in program.racks.values():
                     terms[var] = terms.get(var, 0) + line.pieces * each(line)
         return terms

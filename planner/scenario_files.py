@@ -6,6 +6,7 @@ defaults. Mappings merge, lists replace, null removes.
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import fields as dataclass_fields
 from dataclasses import replace
@@ -22,6 +23,7 @@ from planner.reading import INTERNAL, field_type, read_record
 from planner.scenario import Override, Scenario
 from planner.workload import faults
 
+_LONGEST_NAME = 200
 SHORT = {"kv_format": "serving.kv_formats", "kv_formats": "serving.kv_formats", "gpus": "fleet.gpus"}
 _LISTS = (
     "serving.kv_formats",
@@ -52,10 +54,16 @@ def find_scenario(reference: str, beside: Path | None = None) -> Path:
         candidates += [beside / path, beside / f"{reference}.yaml"]
     candidates.append(data_folder("scenarios") / f"{reference}.yaml")
     for candidate in candidates:
-        if candidate.is_file():
-            return candidate
+        # A name too long for a file is no file.
+        with contextlib.suppress(OSError):
+            if candidate.is_file():
+                return candidate
     hint = nearest(reference, shipped_scenarios())
-    what = "is a folder, not a scenario" if path.is_dir() else "no such scenario, neither a file nor a shipped one"
+    what = (
+        "is a folder, not a scenario"
+        if len(reference) < _LONGEST_NAME and path.is_dir()
+        else "no such scenario, neither a file nor a shipped one"
+    )
     raise InputError([Problem(reference, 0, 0, what, hint)])
 
 
@@ -79,7 +87,7 @@ def load_scenario(
         With every problem found.
     """
     document = _with_parents(find_scenario(reference), ())
-    variants = document.data.pop("variants", None) or {}
+    variants = _variants(document)
     applied = []
     if variant is not None:
         if variant not in variants:
@@ -94,12 +102,40 @@ def load_scenario(
         problems += _unknown_names(document, shelf)
     if scenario is None or problems:
         raise InputError(problems)
-    problems = _contradictions(document, scenario)
+    problems = _contradictions(document, scenario, shelf)
     if shelf is not None:
         problems += _unknown_sources(document, scenario, shelf.catalog.sources)
     if problems:
         raise InputError(problems)
     return replace(scenario, applied=tuple(applied), resolved=document.data)
+
+
+def _variants(document: Document) -> dict[str, Any]:
+    """Return the scenario's variants, taken out of the document; each must only name settings."""
+    found = document.data.pop("variants", None) or {}
+    if not isinstance(found, dict):
+        document.problems.append(document.problem(("variants",), "expected names with the settings they change"))
+        return {}
+    known = {*setting_paths()}
+    for name, changes in found.items():
+        if not isinstance(changes, dict):
+            document.problems.append(document.problem(("variants", name), "expected the settings that it changes"))
+        for path in _leaves(changes) if isinstance(changes, dict) else ():
+            dotted = ".".join(map(str, path))
+            if not any(p == dotted or p.startswith(dotted + ".") or dotted.startswith(p + ".") for p in known):
+                message = f"no setting '{dotted}'"
+                document.problems.append(
+                    document.problem(("variants", name, *path), message, nearest(dotted, known), key=True)
+                )
+    return {name: changes for name, changes in found.items() if isinstance(changes, dict)}
+
+
+def _leaves(data: dict[str, Any], path: Key = ()) -> Iterator[Key]:
+    for key, value in data.items():
+        if isinstance(value, dict) and "value" not in value:
+            yield from _leaves(value, (*path, key))
+        else:
+            yield (*path, key)
 
 
 def _with_parents(path: Path, seen: tuple[Path, ...]) -> Document:
@@ -133,6 +169,7 @@ def _lay_over(target: Document, data: Any, at: Key, source: Document, to: Key) -
         parent = _parent(target.data, path)
         if value is None:
             parent.pop(key, None)
+            target.marks[to] = source.mark(where, key=True)
         elif (
             isinstance(value, dict)
             and isinstance(parent.get(key), dict)
@@ -230,20 +267,59 @@ def setting_paths(record: type = Scenario, above: str = "") -> Iterator[str]:
             yield f"{above}{key}"
 
 
-def _contradictions(document: Document, scenario: Scenario) -> list[Problem]:
-    found = [document.problem(("workload", key), message) for key, message in faults(scenario.workload)]
+def _contradictions(document: Document, scenario: Scenario, shelf: Shelf | None) -> list[Problem]:
+    found = [(f"workload.{key}", message) for key, message in faults(scenario.workload)]
+    found += [*_serving_faults(scenario), *_money_faults(scenario)]
+    if scenario.service is not None and scenario.service.decode_tokens_per_s == 0:
+        found.append(("service.decode", "a session without tokens per second is never served"))
+    if not scenario.fleet.group_nodes:
+        found.append(("fleet.group_nodes", "is empty; name at least 1, for groups of one node"))
+    if shelf is not None:
+        found += _beyond(scenario, shelf)
+    return [document.problem(tuple(key.split(".")), message) for key, message in found]
+
+
+def _serving_faults(scenario: Scenario) -> Iterator[tuple[str, str]]:
     serving = scenario.serving
     if bool(serving.kv_formats) == (serving.custom_kv is not None):
-        message = "give either 'kv_formats' or 'custom_kv'"
-        found.append(document.problem(("serving",), message))
-    for key in ("engines", "weights"):
+        yield "serving", "give either 'kv_formats' or 'custom_kv'"
+    if serving.custom_kv is not None and serving.custom_kv.token_bytes == 0:
+        yield "serving.custom_kv.token", "a KV cache takes at least one byte per token"
+    for key in ("engines", "weights", "layouts"):
         if not getattr(serving, key):
-            found.append(document.problem(("serving", key), f"'{key}' is empty; name at least one"))
-    if scenario.finance.pue < 1:
-        found.append(
-            document.problem(("finance", "pue"), "facility power cannot be below IT power; expected at least 1")
-        )
-    return found
+            yield f"serving.{key}", f"'{key}' is empty; name at least one"
+
+
+def _money_faults(scenario: Scenario) -> Iterator[tuple[str, str]]:
+    finance = scenario.finance
+    if finance.pue < 1:
+        yield "finance.pue", "facility power cannot be below IT power; expected at least 1"
+    if finance.average_load_fraction > 1:
+        yield "finance.average_load", "a share of peak power cannot exceed 100 %"
+    for key, rate in (("energy", finance.energy_rate), ("colocation", finance.colocation_rate)):
+        if rate is not None and rate.cents < 0:
+            yield f"finance.{key}", "a price cannot be below 0"
+    if scenario.limits.budget is not None and scenario.limits.budget.cents <= 0:
+        yield "limits.budget", "a budget must be above 0"
+
+
+def _beyond(scenario: Scenario, shelf: Shelf) -> Iterator[tuple[str, str]]:
+    """Yield what goes beyond the model or the price book."""
+    model, book = shelf.models[scenario.model], shelf.catalog.books[scenario.finance.prices]
+    for key in ("planned", "mean", "max"):
+        tokens = getattr(scenario.workload.context, f"{key}_tokens")
+        if tokens is not None and tokens > model.max_context_tokens:
+            yield f"workload.context.{key}", f"{model.name} takes {model.max_context_tokens:,} tokens at most"
+    if scenario.serving.draft_layers > model.draft_layers:
+        yield "serving.draft_layers", f"{model.name} has {model.draft_layers} draft layers"
+    amounts = {
+        "limits.budget": scenario.limits.budget,
+        "finance.energy": scenario.finance.energy_rate,
+        "finance.colocation": scenario.finance.colocation_rate,
+    }
+    for key, amount in amounts.items():
+        if amount is not None and amount.currency != book.currency:
+            yield key, f"is in {amount.currency}, price book '{book.id}' in {book.currency}; one plan has one currency"
 
 
 def _unknown_names(document: Document, shelf: Shelf) -> list[Problem]:

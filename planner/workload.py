@@ -194,11 +194,12 @@ def prefix_share(workload: Workload) -> Fraction:
     prefix = workload.shared_prefix
     if prefix is not None and prefix.share_fraction is not None:
         return prefix.share_fraction
-    return Fraction(prefix_tokens(workload), workload.context.planned_tokens)
+    planned = workload.context.planned_tokens
+    return Fraction(prefix_tokens(workload), planned) if planned else Fraction(0)
 
 
 def faults(workload: Workload) -> list[tuple[str, str]]:
-    """Return what contradicts itself, as pairs of key and message."""
+    """Return what contradicts itself, as pairs of dotted key and message."""
     found = []
     if workload.active_per_user > workload.sessions_per_user:
         found.append(("active_per_user", "more sessions are active than are open per user"))
@@ -216,7 +217,15 @@ def faults(workload: Workload) -> list[tuple[str, str]]:
         found.append(("shared_prefix", "give either 'share' or 'length'"))
     if prefix and (prefix.share_fraction or 0) > 1:
         found.append(("shared_prefix", "a share cannot exceed 100 %"))
+    if prefix and prefix_share(workload) >= 1:
+        found.append(("shared_prefix", "a prefix as long as the context leaves nothing of a session's own"))
+    if workload.rates is not None and workload.rates.cold_fraction > 1:
+        found.append(("rates.cold", "a share cannot exceed 100 %"))
     context = workload.context
+    if context.planned_tokens == 0:
+        found.append(("context.planned", "a session needs at least one token"))
+    if context.mean_tokens == 0:
+        found.append(("context.mean", "a session needs at least one token"))
     if context.max_tokens is not None and context.planned_tokens > context.max_tokens:
         found.append(("context", "the planned context is longer than the maximum"))
     return found

@@ -54,7 +54,7 @@ def plan(
 
     shelf = load(catalog, prices)
     found = make_plan(read_scenario(scenario, shelf, sets, variant), shelf, solver, time_limit)
-    write(plan_report(found), form, output)
+    write(plan_report(found, scenario), form, output)
     _end(found)
 
 

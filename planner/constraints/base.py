@@ -92,6 +92,13 @@ class FleetRule(Protocol):
         """Return whether the scenario asks for it."""
         ...
 
+    def uses(self, build: Build, at: Situation) -> tuple[int, ...]:
+        """Return what the rule counts of one group beside cost, so that less is better.
+
+        Dominance compares these: a rule that forgets one loses optima without a word.
+        """
+        ...
+
     def add_rows(self, program: Program, problem: Problem) -> None:
         """Add the rule's rows in whole numbers."""
         ...

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+from planner.build import Build
 from planner.constraints.base import Check, fleet_rule
 from planner.costs import bill, capex_cents
 from planner.problem import Problem, Situation
@@ -21,6 +22,10 @@ class Budget:
     def active(self, at: Situation) -> bool:
         """Return whether there is a budget."""
         return at.scenario.limits.budget is not None
+
+    def uses(self, build: Build, at: Situation) -> tuple[int, ...]:
+        """Return nothing: cost is always compared."""
+        return ()
 
     def add_rows(self, program: Program, problem: Problem) -> None:
         """Add one packing row over the objective's own terms."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+from planner.build import Build
 from planner.constraints.base import Check, fleet_rule
 from planner.problem import Problem, Situation
 from planner.program import Program
@@ -20,6 +21,10 @@ class DistinctBuilds:
     def active(self, at: Situation) -> bool:
         """Return whether their number is limited."""
         return at.scenario.fleet.max_builds is not None
+
+    def uses(self, build: Build, at: Situation) -> tuple[int, ...]:
+        """Return nothing: a build that replaces another keeps their number."""
+        return ()
 
     def add_rows(self, program: Program, problem: Problem) -> None:
         """Add a binary per build and one row over them."""

@@ -21,7 +21,7 @@ class Fabric:
     kind = "fabric"
     label = "fabric (pooled tiers)"
     unit: Unit = "B/s"
-    formula = "h * turns / open * resumed bytes <= nodes * cards * 1/2"
+    formula = "h * turns / open * resumed bytes * copies <= nodes * cards * 1/2"
     depends: Depends = "core"
 
     def active(self, at: Situation) -> bool:
@@ -35,4 +35,5 @@ class Fabric:
 
     def need(self, build: Build, at: Situation) -> Fraction:
         """Return bytes per second per open session: any turn may find its session elsewhere."""
-        return at.turns_per_s / at.open * build.core.footprint.resume_bytes
+        size = build.core.footprint
+        return at.turns_per_s / at.open * size.resume_bytes * size.copies

@@ -47,7 +47,8 @@ def drive_seconds(build: Build, at: Situation) -> Fraction:
     if at.scenario.tiers.nvme == "none" or build.drive is None:
         return Fraction(0)
     read = topology.drive_read(build.drive, build.drives).bytes_per_s * build.cache.drive_read_fraction
-    return build.core.footprint.resume_bytes / read
+    size = build.core.footprint
+    return size.resume_bytes * size.copies / read
 
 
 def core_seconds(core: Core, cache: Cache, at: Situation) -> Fraction:

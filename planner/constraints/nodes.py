@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+from planner.build import Build
 from planner.constraints.base import Check, fleet_rule
 from planner.problem import Problem, Situation
 from planner.program import Program
@@ -20,6 +21,10 @@ class MostNodes:
     def active(self, at: Situation) -> bool:
         """Return whether there is a limit."""
         return at.scenario.fleet.max_nodes is not None
+
+    def uses(self, build: Build, at: Situation) -> tuple[int, ...]:
+        """Return what one group takes of it."""
+        return (build.n_nodes,)
 
     def add_rows(self, program: Program, problem: Problem) -> None:
         """Add one packing row."""

@@ -17,7 +17,7 @@ class NvmeRead:
     kind = "nvme_read"
     label = "drive reads (resume)"
     unit: Unit = "B/s"
-    formula = "h * turns / open * cold share * resumed bytes <= nodes * drives * read * efficiency * ceiling"
+    formula = "h * turns / open * cold share * resumed bytes * copies <= nodes * drives * read * efficiency * ceiling"
     depends: Depends = "drives"
 
     def active(self, at: Situation) -> bool:
@@ -34,5 +34,6 @@ class NvmeRead:
         """Return bytes per second per open session; all turns where host memory holds nothing."""
         rates = at.scenario.workload.rates
         assert rates is not None
+        size = build.core.footprint
         cold = Fraction(1) if at.scenario.tiers.dram == "none" else rates.cold_fraction
-        return at.turns_per_s / at.open * cold * build.core.footprint.resume_bytes
+        return at.turns_per_s / at.open * cold * size.resume_bytes * size.copies

@@ -18,7 +18,9 @@ class NvmeWrite:
     kind = "nvme_write"
     label = "drive writes (store)"
     unit: Unit = "B/s"
-    formula = "h * turns / open * (new + answer tokens) * rate <= nodes * drives * write * efficiency * ceiling"
+    formula = (
+        "h * turns / open * (new + answer tokens) * rate * copies <= nodes * drives * write * efficiency * ceiling"
+    )
     depends: Depends = "drives"
 
     def active(self, at: Situation) -> bool:
@@ -34,4 +36,5 @@ class NvmeWrite:
     def need(self, build: Build, at: Situation) -> Fraction:
         """Return bytes per second per open session: the answer is stored as the next prompt."""
         tokens = stored_tokens_per_turn(at.scenario)
-        return at.turns_per_s / at.open * tokens * build.core.footprint.kv.rate
+        size = build.core.footprint
+        return at.turns_per_s / at.open * tokens * size.kv.rate * size.copies

@@ -34,6 +34,10 @@ class _Pool:
         """Return what one group adds to the pool, in whole units."""
         raise NotImplementedError
 
+    def uses(self, build: Build, at: Situation) -> tuple[int, ...]:
+        """Return what one group adds; more is better."""
+        return (-self.units(build, at),)
+
     def stored(self, at: Situation) -> int:
         """Return the sessions that the pool holds."""
         raise NotImplementedError

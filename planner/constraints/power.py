@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+from planner.build import Build
 from planner.constraints.base import Check, fleet_rule
 from planner.costs import fleet_power_w
 from planner.problem import Problem, Situation
@@ -21,6 +22,10 @@ class Power:
     def active(self, at: Situation) -> bool:
         """Return whether the site has a limit."""
         return at.scenario.limits.power_w is not None
+
+    def uses(self, build: Build, at: Situation) -> tuple[int, ...]:
+        """Return what one group takes of it."""
+        return (build.power_w,)
 
     def add_rows(self, program: Program, problem: Problem) -> None:
         """Add one packing row."""

@@ -27,6 +27,10 @@ class RackUnits:
         """Return whether there is a limit."""
         return at.scenario.limits.rack_units is not None
 
+    def uses(self, build: Build, at: Situation) -> tuple[int, ...]:
+        """Return what one group takes of it."""
+        return (group_rack_units(build),)
+
     def add_rows(self, program: Program, problem: Problem) -> None:
         """Add one packing row."""
         terms = {program.groups[i]: group_rack_units(b) for i, b in enumerate(problem.builds)}

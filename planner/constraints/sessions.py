@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
+from planner.build import Build
 from planner.constraints.base import Check, fleet_rule
 from planner.problem import Problem, Situation
 from planner.program import Program
@@ -20,6 +21,10 @@ class OpenSessions:
     def active(self, at: Situation) -> bool:
         """Return True: every plan hosts its sessions."""
         return True
+
+    def uses(self, build: Build, at: Situation) -> tuple[int, ...]:
+        """Return what one group hosts; more is better."""
+        return (-build.reach,)
 
     def add_rows(self, program: Program, problem: Problem) -> None:
         """Add the covering row with the loss of spare groups."""

@@ -16,8 +16,9 @@ plan itself, and equal plans are told apart by the solver's own fixed order of s
 def stages(problem: Problem) -> list[tuple[str, Terms]]:
     """Return the objectives in lexicographic order.
 
-    The scenario's own comes first, then cost, then nodes, then the canonical order of builds,
-    which leaves one plan among equals.
+    The scenario's own comes first, then cost, then nodes, then the canonical order of builds: of
+    equal plans the one whose builds come first by name, as the sum of their ranks. What is still
+    equal then is left to the solver's own fixed order of search.
     """
     capex = ("capex", problem.capex_terms_of(make_program(problem)))
     nodes = ("nodes", node_terms(problem))

@@ -41,7 +41,7 @@ def make_program(problem: Problem) -> Program:
         program.groups.append(program.add_variable(f"groups_{i}", most))
     _add_racks(program, problem)
     for line in problem.pricing.catalog.cluster.lines:
-        if not problem.pricing.is_linear(line) and line.driver != "racks":
+        if not problem.pricing.is_linear(line) and not problem.pricing.is_per_rack(line):
             _add_lots(program, problem, line)
     for rule in FLEET_RULES.values():
         if rule.active(problem.at):
@@ -73,6 +73,9 @@ def _add_lots(program: Program, problem: Problem, line: ClusterLine) -> None:
         lots = max(1, least)
         program.lots[line.id] = program.add_variable(f"lots_{line.id}", lots, lots)
         return
+    if line.driver == "racks":
+        _add_rack_lots(program, line, least)
+        return
     drivers = [group_drivers(build, problem.pricing.catalog)[line.driver] for build in problem.builds]
     bounds = [program.variables[g].upper for g in program.groups]
     most = ceil_div(sum(d * u for d, u in zip(drivers, bounds, strict=True)), line.per)
@@ -86,3 +89,12 @@ def _add_lots(program: Program, problem: Problem, line: ClusterLine) -> None:
         for i, driver in enumerate(drivers):
             if driver:
                 program.add_row(f"least_{line.id}_{i}", {lots: 1, program.mark_used(i): -least}, ">=", 0)
+
+
+def _add_rack_lots(program: Program, line: ClusterLine, least: int) -> None:
+    """Add the lots of a line that serves several racks, or has a minimum."""
+    racks = program.racks.values()
+    most = max(least, ceil_div(sum(program.variables[var].upper for var in racks), line.per), 1)
+    lots = program.add_variable(f"lots_{line.id}", most, least)
+    program.lots[line.id] = lots
+    program.add_row(f"lots_{line.id}", {lots: line.per} | dict.fromkeys(racks, -1), ">=", 0)

@@ -22,7 +22,7 @@ def _line_data(line: CostLine, case: str, currency: str) -> dict[str, Any]:
         "item": line.item,
         "role": "node" if line.scope == "node" else "cluster",
         "category": line.category,
-        "part": line.item,
+        "part": line.part,
         "description": line.description,
         "build": line.build or None,
         "qty_per_node": line.qty_per_node,

@@ -13,8 +13,8 @@ from planner.views.bom import bom_data, bom_table
 from planner.views.demand import demand_data, steps_table
 
 
-def plan_report(plan: Plan) -> Report:
-    """Return the report of ``planner plan``."""
+def plan_report(plan: Plan, reference: str | None = None) -> Report:
+    """Return the report of ``planner plan``; `reference` is how the user named the scenario."""
     blocks: list[Text | Table] = [
         Text([_heading(plan), "", answer(plan)]),
         steps_table(plan.demand),
@@ -26,7 +26,7 @@ def plan_report(plan: Plan) -> Report:
     ]
     if plan.warnings:
         blocks.append(Text([f"- {warning}" for warning in plan.warnings], "Before you rely on it"))
-    blocks.append(Text(list(_next_steps(plan)), "Next"))
+    blocks.append(Text(list(_next_steps(plan, reference or plan.scenario)), "Next"))
     return Report(plan_data(plan), blocks, bom_table(plan))
 
 
@@ -156,12 +156,18 @@ def _beside(plan: Plan) -> Iterator[str]:
         yield f"at the mean context instead of the planned: {plan.mean_nodes} nodes, {mean}"
 
 
-def _next_steps(plan: Plan) -> Iterator[str]:
-    name = plan.scenario
-    yield f"planner bom {name} -o bom.csv                         the bill of materials"
-    yield f"planner nodes {name} --over workload.users=100..400:100   nodes and cost as users grow"
-    yield f"planner compare {name} --over kv_format=...              formats side by side"
-    yield f"planner plan {name} --set limits.power='60 kW'           with a limit of your site"
+def _next_steps(plan: Plan, name: str) -> Iterator[str]:
+    steps = [
+        (f"planner bom {name} -o bom.csv", "the bill of materials"),
+        (f"planner nodes {name} --over workload.users=100..400:100", "nodes and cost as users grow"),
+        (f"planner plan {name} --set limits.power='60 kW'", "within a limit of your site"),
+    ]
+    if len(plan.kv_formats) > 1 and not plan.demand.kv.custom:
+        formats = ",".join(plan.kv_formats)
+        steps.insert(2, (f"planner compare {name} --over kv_format={formats}", "KV formats side by side"))
+    longest = max(len(command) for command, _ in steps)
+    for command, words in steps:
+        yield f"{command.ljust(longest)}   {words}"
 
 
 def plan_data(plan: Plan) -> dict[str, Any]:

@@ -1,0 +1,197 @@
+"""What must hold between the entries of a catalogue: sources, prices, names, and what fits where."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from planner.assembly import gpu_fault, system_faults
+from planner.documents import Document, Key
+from planner.engines import Measured
+from planner.errors import InputError, Problem, nearest
+from planner.evidence import Source
+from planner.hardware import Chassis, Cluster, Nic, System
+from planner.models import BYTES_PER_WEIGHT, Model
+from planner.prices import PriceBook
+from planner.reading import source_ids
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A record with the place it was read from."""
+
+    document: Document
+    path: Key
+    record: Any
+
+    def problem(self, path: Key, message: str, hint: str = "") -> Problem:
+        """Return a problem at `path` below the entry."""
+        return self.document.problem((*self.path, *path), message, hint)
+
+
+Found = Mapping[tuple[str, str], Entry]
+
+
+def check_all(found: Found, sources: Mapping[str, Source], part_kinds: Iterable[str]) -> list[Problem]:
+    """Return every problem; what fits where is looked at only if all names are known."""
+    kinds = tuple(part_kinds)
+    problems = [*_sources(found.values(), sources), *_prices(found.values()), *_models(found.values())]
+    problems += [*_names(found, kinds), *_lines(found.values())]
+    return problems or list(_machines(found, kinds))
+
+
+def _sources(entries: Iterable[Entry], sources: Mapping[str, Source]) -> Iterator[Problem]:
+    for entry in entries:
+        for path, name in _named_sources(entry.record):
+            if name not in sources:
+                yield entry.problem(path, f"unknown source '{name}'", nearest(name, sources))
+
+
+def _named_sources(record: Any) -> Iterator[tuple[Key, str]]:
+    yield from ((("source",), name) for name in source_ids(list(getattr(record, "source", ()))))
+    for dotted, evidence in getattr(record, "evidence", {}).items():
+        yield from ((tuple(dotted.split(".")), name) for name in evidence.sources)
+    lists = {"prices": "sources", "lines": "sources", "checkpoints": "source"}
+    lists |= {"kv_formats": "source", "weight_formats": "source"}
+    for key, field in lists.items():
+        for i, item in enumerate(getattr(record, key, ())):
+            yield from (((key, i, field), name) for name in getattr(item, field, ()))
+
+
+def _prices(entries: Iterable[Entry]) -> Iterator[Problem]:
+    for entry in entries:
+        if not isinstance(entry.record, PriceBook):
+            continue
+        seen: set[str] = set()
+        for i, price in enumerate(entry.record.prices):
+            if price.part in seen:
+                yield entry.problem(("prices", i, "part"), f"'{price.part}' is priced twice", "keep one of the prices")
+            seen.add(price.part)
+            yield from _price(entry, ("prices", i), price)
+
+
+def _price(entry: Entry, at: Key, price: Any) -> Iterator[Problem]:
+    currency = entry.record.currency
+    if not price.low.cents <= price.typical.cents <= price.high.cents:
+        yield entry.problem(at, f"price of '{price.part}': low <= typical <= high does not hold")
+    if price.low.cents <= 0:
+        yield entry.problem(at, f"price of '{price.part}': must be above 0")
+    for case in ("low", "typical", "high"):
+        found = getattr(price, case).currency
+        if found != currency:
+            yield entry.problem((*at, case), f"price of '{price.part}' is in {found}, the book in {currency}")
+    if not (price.sources or price.derived or price.assumed):
+        hint = "add 'sources: [...]', 'derived: formula' or 'assumed: why'"
+        yield entry.problem(at, f"price of '{price.part}' has no evidence", hint)
+
+
+def _models(entries: Iterable[Entry]) -> Iterator[Problem]:
+    for entry in entries:
+        if not isinstance(entry.record, Model):
+            continue
+        for i, checkpoint in enumerate(entry.record.checkpoints):
+            for key in ("experts", "linear", "other", "draft"):
+                name = getattr(checkpoint, key)
+                if name and name not in BYTES_PER_WEIGHT:
+                    hint = nearest(name, BYTES_PER_WEIGHT)
+                    yield entry.problem(("checkpoints", i, key), f"unknown element format '{name}'", hint)
+
+
+def _lines(entries: Iterable[Entry]) -> Iterator[Problem]:
+    for entry in entries:
+        if not isinstance(entry.record, Cluster):
+            continue
+        seen: set[str] = set()
+        for i, line in enumerate(entry.record.lines):
+            if line.id in seen:
+                yield entry.problem(("lines", i, "id"), f"the line '{line.id}' stands twice")
+            seen.add(line.id)
+
+
+def _names(found: Found, part_kinds: tuple[str, ...]) -> Iterator[Problem]:
+    ids: dict[str, set[str]] = {}
+    for kind, own in found:
+        ids.setdefault(kind, set()).add(own)
+        if kind in part_kinds:
+            ids.setdefault("part", set()).add(own)
+    ids["platform"] = {entry.record.platform for (kind, _), entry in found.items() if kind == "cpu"}
+    aliases = (alias for (kind, _), entry in found.items() if kind == "model" for alias in entry.record.aliases)
+    ids.setdefault("model", set()).update(aliases)
+    for entry in found.values():
+        for path, kind, name in _references(entry.record):
+            known = ids.get(kind, set())
+            if name is not None and name not in known:
+                yield entry.problem(path, f"unknown {kind} '{name}'", nearest(name, known))
+    yield from _shared_ids(found, part_kinds)
+
+
+def _shared_ids(found: Found, part_kinds: tuple[str, ...]) -> Iterator[Problem]:
+    """Yield parts of different kinds under one id: prices could not tell them apart."""
+    first: dict[str, str] = {}
+    for (kind, name), entry in found.items():
+        if kind in part_kinds and first.setdefault(name, kind) != kind:
+            message = f"the id '{name}' is a {first[name]} already; prices could not tell them apart"
+            yield entry.problem(("id",), message, "give one of them another id")
+
+
+def _references(record: Any) -> Iterator[tuple[Key, str, str | None]]:
+    if isinstance(record, Chassis):
+        yield from ((("gpu_models", i), "gpu", name) for i, name in enumerate(record.gpu_models))
+        yield from ((("cpu_platforms", i), "platform", name) for i, name in enumerate(record.cpu_platforms))
+    elif isinstance(record, System):
+        yield from (((kind,), kind, getattr(record, kind)) for kind in ("chassis", "gpu", "cpu"))
+        yield ("dimms", "part"), "dimm", record.dimms.part
+        yield ("boot", "part"), "drive", record.boot.part
+        yield from ((("drives", i, "part"), "drive", inside.part) for i, inside in enumerate(record.drives))
+        yield from ((("nics", i, "part"), "nic", inside.part) for i, inside in enumerate(record.nics))
+    elif isinstance(record, Nic):
+        yield ("optic",), "item", record.optic
+        yield ("cable",), "item", record.cable
+    elif isinstance(record, Cluster):
+        yield from (((key,), "nic", getattr(record, key)) for key in ("front_nic", "fabric_nic"))
+        yield from (((key,), "switch", getattr(record, key)) for key in ("front_switch", "fabric_switch"))
+        yield ("boot_drive",), "drive", record.boot_drive
+        yield from ((("lines", i, "item"), "part", line.item) for i, line in enumerate(record.lines))
+    elif isinstance(record, PriceBook):
+        yield from ((("prices", i, "part"), "part", price.part) for i, price in enumerate(record.prices))
+    elif isinstance(record, Measured):
+        yield from (((kind,), kind, getattr(record, kind)) for kind in ("model", "engine", "gpu"))
+
+
+def _machines(found: Found, part_kinds: tuple[str, ...]) -> Iterator[Problem]:
+    """Check that GPUs plug into their chassis, whole systems into theirs, and measured layouts exist."""
+    records = {kind: {n: e.record for (k, n), e in found.items() if k == kind} for kind in part_kinds}
+    for entry in found.values():
+        record = entry.record
+        if isinstance(record, Chassis):
+            for i, name in enumerate(record.gpu_models):
+                fault = gpu_fault(record, records["gpu"][name])
+                if fault:
+                    yield entry.problem(("gpu_models", i), fault)
+        elif isinstance(record, System):
+            machine = (records["chassis"][record.chassis], records["gpu"][record.gpu])
+            inside = (records["cpu"][record.cpu], records["dimm"][record.dimms.part])
+            for key, fault in system_faults(record, *machine, *inside, records["drive"], records["nic"]):
+                yield entry.problem((key,), fault, "correct the system, or the chassis it stands in")
+        elif isinstance(record, Measured):
+            yield from _measured(entry, found)
+
+
+def _measured(entry: Entry, found: Found) -> Iterator[Problem]:
+    from planner.layout import Layout
+
+    record = entry.record
+    model = next(e.record for (k, n), e in found.items() if k == "model" and record.model in (n, *e.record.aliases))
+    checks: tuple[tuple[str, Callable[[], object]], ...] = (
+        ("layout", lambda: Layout.parse(record.layout)),
+        ("weights", lambda: model.checkpoint(record.weights)),
+    )
+    for key, check in checks:
+        try:
+            check()
+        except InputError as fault:
+            yield entry.problem((key,), str(fault))
+    if record.kv_format not in model.attention[0].formats():
+        hint = nearest(record.kv_format, model.attention[0].formats())
+        yield entry.problem(("kv_format",), f"unknown KV format '{record.kv_format}'", hint)
