@@ -126,7 +126,7 @@ def _by_machine(
     """
     groups: dict[tuple[object, ...], list[_Way]] = {}
     for core in cores(scenario, shelf, found, rejected):
-        missing = pricing.unpriced(_fixed_parts(core))
+        missing = pricing.unpriced(_fixed_parts(core, shelf.catalog))
         if missing:
             rejected.add_unpriced(missing)
             continue
@@ -143,11 +143,12 @@ def _by_machine(
         yield [ways[i] for i in undominated([(-way.reach, rank[way.seconds]) for way in ways])]
 
 
-def _fixed_parts(core: Core) -> Iterator[str]:
+def _fixed_parts(core: Core, catalog: Catalog) -> Iterator[str]:
     if core.system is not None:
         yield core.system.id
     else:
         yield from (core.chassis.id, core.gpu.id)
+        yield catalog.cluster.boot_drive
     yield core.front_nic.id
     if core.fabric_nic is not None:
         yield core.fabric_nic.id
