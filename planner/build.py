@@ -64,6 +64,17 @@ class Core:
         return self.replicas * self.layout.dp * self.pool.sessions
 
     @property
+    def pool_key(self) -> tuple[int, str, Fraction, int]:
+        """What groups must have in common to read each other's caches in a pooled tier.
+
+        The format, the copies and, for K/V heads, the tensor ranks whose shards are stored; leaner
+        formats sort first.
+        """
+        kv = self.footprint.kv
+        shards = 0 if all(part.heads == 1 for part in kv.parts) else self.layout.tp
+        return (kv.bytes_per_token, kv.name, self.footprint.copies, shards)
+
+    @property
     def name(self) -> str:
         """Short text that tells cores of one problem apart."""
         machine = self.system.id if self.system else self.chassis.id

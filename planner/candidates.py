@@ -126,21 +126,28 @@ def _by_machine(
     """
     groups: dict[tuple[object, ...], list[_Way]] = {}
     for core in cores(scenario, shelf, found, rejected):
-        missing = pricing.unpriced(_fixed_parts(core, shelf.catalog))
-        if missing:
-            rejected.add_unpriced(missing)
-            continue
         hosted, kind = _core_reach(core, found, shelf.catalog, at)
         if hosted == 0:
             rejected.add("limits", f"{core.gpu.id} {core.layout.name}: hosts nothing under '{kind}'")
             continue
-        seconds = core_seconds(core, found.cache, at) if GROUP_LIMITS["first_token"].active(at) else 0
-        size = core.footprint
-        key = (core.chassis, core.gpu, core.system, core.n_nodes, size.kv, size.copies, core.fabric_nics)
-        groups.setdefault(key, []).append(_Way(core, min(hosted, at.open), Fraction(seconds)))
+        seconds = core_seconds(core, found.cache, at) if GROUP_LIMITS["first_token"].active(at) else Fraction(0)
+        if scenario.service is not None and seconds > scenario.service.first_token_s:
+            rejected.add("first token", _late(core))
+            continue
+        missing = pricing.unpriced(_fixed_parts(core, shelf.catalog))
+        if missing:
+            rejected.add_unpriced(missing)
+            continue
+        stored = core.pool_key if at.pooled else (core.footprint.kv, core.footprint.copies)
+        key = (core.chassis, core.gpu, core.system, core.n_nodes, core.fabric_nics, stored)
+        groups.setdefault(key, []).append(_Way(core, min(hosted, at.open), seconds))
     for ways in groups.values():
         rank = {seconds: i for i, seconds in enumerate(sorted({way.seconds for way in ways}))}
         yield [ways[i] for i in undominated([(-way.reach, rank[way.seconds]) for way in ways])]
+
+
+def _late(core: Core) -> str:
+    return f"{core.gpu.id} {core.layout.name}: first token later than promised"
 
 
 def _fixed_parts(core: Core, catalog: Catalog) -> Iterator[str]:
@@ -166,7 +173,7 @@ def _machine_builds(
         some = _skyline([replace(h, reach=min(h.reach, way.reach)) for h in hosts])
         fast = [replace(d, reach=min(d.reach, way.reach)) for d in drives if _in_time(way, d, at)]
         if drives and not fast:
-            rejected.add("first token", f"{way.core.gpu.id} {way.core.layout.name}: first token later than promised")
+            rejected.add("first token", _late(way.core))
         made += _pairs(way, some, _skyline(fast), catalog, at, rejected)
     return [_with_costs(build, pricing, catalog) for build in made], len(hosts) * len(drives)
 

@@ -105,7 +105,8 @@ class Pricing:
 
     def tax_on(self, cents: int) -> int:
         """Return the tax on one piece, rounded up to a cent; 0 where prices include it."""
-        return ceil(cents * self.finance.tax_fraction) if self.book.tax == "excluded" else 0
+        rate = self.finance.tax_fraction
+        return ceil_div(cents * rate.numerator, rate.denominator) if self.book.tax == "excluded" else 0
 
     def bought(self, build: Build) -> tuple[tuple[str, str, int], ...]:
         """Return (category, part id, count) of what is paid for one node."""
@@ -126,7 +127,7 @@ class Pricing:
         given = percents.get(case)
         percent = line.percent if given is None else given
         assert percent is not None, "only percentage lines are asked"
-        return ceil(node_cents * percent / 100) * 100
+        return ceil_div(node_cents * percent.numerator, percent.denominator * 100) * 100
 
     def lots_per_year(self, line: ClusterLine) -> int:
         """Return how often the line is charged."""

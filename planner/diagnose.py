@@ -1,60 +1,54 @@
 """Why there is no plan: which limits are short, and by how much.
 
-Each limit is set aside in turn; where that alone makes a plan possible, the least value of the
-limit is found by minimising exactly what it counts.
+Each limit is set aside in turn; where that alone makes a plan possible, the cheapest plan without
+it says how far the limit would have to give way for that plan, and what it costs.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 
-from planner.candidates import Candidates, keep_best
 from planner.constraints import FLEET_RULES
 from planner.constraints.base import Check
+from planner.costs import bill, capex_cents
 from planner.problem import Problem, Situation
 from planner.scenario import Scenario
-from planner.solve import solve
 from planner.units import format_money, format_watts
 
+Ask = Callable[[Scenario], "tuple[Problem, Mapping[int, int]] | None"]
+"""A scenario to its problem and the counts of its best plan; None where there is none."""
 
-def explain_infeasible(problem: Problem, candidates: Candidates, solver: str) -> str:
+
+def explain_infeasible(scenario: Scenario, ask: Ask) -> str:
     """Return the message of an infeasible scenario: which limits, by how much, what to do."""
-    scenario = problem.at.scenario
     lines = [f"{scenario.name}: no plan meets all limits together."]
     for name, freed in _without_each(scenario):
-        relaxed = _problem(problem, candidates, freed)
-        outcome = solve(relaxed, solver)
-        if outcome.status == "infeasible":
+        found = ask(freed)
+        if found is None:
             continue
-        limited = Problem(problem.at, relaxed.builds, problem.pricing)
-        for check in _checks(limited, outcome.counts):
-            if not check.met:
-                cost = format_money(_cost(relaxed, outcome.counts), problem.pricing.book.currency)
-                short = _shortfall(check, problem)
-                lines.append(f"  - {name}: {short}; without this limit the cheapest plan costs {cost}")
+        cost = _cost(*found)
+        for check in _broken(scenario, *found):
+            short = _shortfall(check, found[0])
+            lines.append(f"  - {name}: {short}; without this limit the cheapest plan costs {cost}")
     if len(lines) == 1:
-        lines += _together(problem, candidates, solver)
+        lines += _together(scenario, ask)
     return "\n".join(lines)
 
 
-def _together(problem: Problem, candidates: Candidates, solver: str) -> Iterator[str]:
+def _together(scenario: Scenario, ask: Ask) -> Iterator[str]:
     """Yield what the cheapest plan without any limit exceeds: several must give way together."""
-    scenario = problem.at.scenario
     free = scenario
     for name, _ in _without_each(scenario):
         free = dict(_without_each(free)).get(name, free)
-    relaxed = _problem(problem, candidates, free)
-    outcome = solve(relaxed, solver)
     yield "  - no single limit is to blame: several must give way together"
-    if outcome.status == "infeasible":
+    found = ask(free)
+    if found is None:
         yield "  - even without any limit no fleet of the offered builds holds the load"
         return
-    cost = format_money(_cost(relaxed, outcome.counts), problem.pricing.book.currency)
-    yield f"  - the cheapest plan without these limits costs {cost} and breaks:"
-    for check in _checks(Problem(problem.at, relaxed.builds, problem.pricing), outcome.counts):
-        if not check.met:
-            yield f"    - {_shortfall(check, problem)}"
+    yield f"  - the cheapest plan without these limits costs {_cost(*found)} and breaks:"
+    for check in _broken(scenario, *found):
+        yield f"    - {_shortfall(check, found[0])}"
 
 
 def _without_each(scenario: Scenario) -> Iterator[tuple[str, Scenario]]:
@@ -76,29 +70,24 @@ def _without_each(scenario: Scenario) -> Iterator[tuple[str, Scenario]]:
         yield "fleet.spare_groups", replace(scenario, fleet=replace(fleet, spare_groups=0))
 
 
-def _problem(problem: Problem, candidates: Candidates, scenario: Scenario) -> Problem:
-    # What is dominated under all limits may be the way out of one of them: start from every build.
-    at = Situation.of(scenario)
-    kept = keep_best(candidates.every, at, problem.pricing.catalog)
-    return Problem(at, kept, problem.pricing)
-
-
-def _checks(problem: Problem, counts: Mapping[int, int]) -> Iterator[Check]:
+def _broken(scenario: Scenario, relaxed: Problem, counts: Mapping[int, int]) -> Iterator[Check]:
+    """Yield the checks under all limits that a plan made without one does not pass."""
+    limited = Problem(Situation.of(scenario), relaxed.builds, relaxed.pricing)
     for rule in FLEET_RULES.values():
-        if rule.active(problem.at):
-            yield from rule.check(problem, counts)
+        if rule.active(limited.at):
+            yield from (check for check in rule.check(limited, counts) if not check.met)
 
 
-def _cost(problem: Problem, counts: Mapping[int, int]) -> int:
-    from planner.costs import bill, capex_cents
-
-    return capex_cents(bill(problem.pricing, problem.fleet(counts)), problem.pricing.case)
+def _cost(problem: Problem, counts: Mapping[int, int]) -> str:
+    cents = capex_cents(bill(problem.pricing, problem.fleet(counts)), problem.pricing.case)
+    return format_money(cents, problem.pricing.book.currency)
 
 
 def _shortfall(check: Check, problem: Problem) -> str:
-    words = {
+    formats: dict[str, Callable[[int], str]] = {
         "cents": lambda n: format_money(n, problem.pricing.book.currency),
         "W": format_watts,
-    }.get(check.unit, lambda n: f"{n:,} {check.unit}")
+    }
+    words = formats.get(check.unit, lambda n: f"{n:,} {check.unit}")
     short = check.need - check.have
     return f"{check.label} allows {words(check.have)}, the plan needs {words(check.need)}, {words(short)} short"

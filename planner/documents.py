@@ -19,6 +19,7 @@ from planner.errors import InputError, Problem
 Key = tuple[str | int, ...]
 
 _MOST_DIGITS = 40
+_COLLECTIONS = ("tag:yaml.org,2002:map", "tag:yaml.org,2002:seq")
 _INTEGER = re.compile(r"[-+]?(0|[1-9][0-9_]*)")
 _FLOAT = re.compile(r"[-+]?[0-9][0-9_]*\.[0-9]+")
 _TRAPS = (
@@ -141,9 +142,9 @@ def parse_document(text: str, name: str) -> Document:
 def _syntax_problem(fault: Any, name: str) -> Problem:
     mark = fault.problem_mark or fault.context_mark
     line, column = (mark.line + 1, mark.column + 1) if mark else (1, 1)
-    # PyYAML's two parsers word this differently; the character itself tells.
-    text = str(mark.get_snippet() or "") if mark and mark.buffer else ""
-    tab = "\\t" in str(fault.problem) or "\t" in text or "cannot start any token" in str(fault.problem)
+    words = f"{fault.problem} {fault.context}"
+    # PyYAML's two parsers word this differently.
+    tab = any(word in words for word in ("\\t", "tab character", "cannot start any token"))
     hint = "indent with spaces, not tabs" if tab else ""
     if "expected a single document" in str(fault.context or fault.problem):
         hint = "one file holds one document; remove the second '---'"
@@ -160,6 +161,9 @@ def _build(node: Any, path: Key, document: Document, problems: list[Problem], ab
         problems.append(document.problem(path, "a value contains itself through an alias"))
         return UNREADABLE
     above = above | {id(node)}
+    if node.id != "scalar" and node.tag not in _COLLECTIONS:
+        problems.append(document.problem(path, f"the tag '{node.tag}' is not accepted", "write the value alone"))
+        return UNREADABLE
     if node.id == "mapping":
         return dict(_items(node, path, document, problems, above))
     if node.id == "sequence":

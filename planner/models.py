@@ -80,6 +80,9 @@ class Checkpoint:
         Element format of routed experts, other matrices, and the rest.
     draft : str
         Element format of everything in the draft (MTP) layers; empty where it is as the rest.
+    draft_vocabulary : bool
+        Whether the draft layer's file holds embedding and output head a second time; engines
+        load them once.
     bytes : int or None
         Published total, which the derived one is checked against.
     """
@@ -89,6 +92,7 @@ class Checkpoint:
     linear: Text
     other: Text = "bf16"
     draft: str = ""
+    draft_vocabulary: Flag = False
     bytes: Whole | None = None
     source: tuple[Text, ...] = ()
     note: str = ""
@@ -210,6 +214,13 @@ class Model:
         if weight_format not in by_format:
             raise InputError(f"{self.name} has no weights in '{weight_format}'; {nearest(weight_format, by_format)}")
         return by_format[weight_format]
+
+    def file_bytes(self, weight_format: str) -> int:
+        """Return the bytes of the published files: with draft layers and what they repeat."""
+        checkpoint = self.checkpoint(weight_format)
+        repeated = 2 * self.vocabulary * self.hidden * checkpoint.element_bytes("other")
+        again = ceil(repeated) if checkpoint.draft_vocabulary else 0
+        return self.weight_bytes(weight_format, self.draft_layers) + again
 
     def weight_bytes(self, weight_format: str, draft_layers: int = 0) -> int:
         """Return the bytes of all weights with so many draft layers, rounded up."""

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import platform
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from fractions import Fraction
 
 from planner import __version__
 from planner.build import Build
@@ -22,6 +22,8 @@ from planner.scenario import Scenario
 from planner.solve import Outcome, solve
 from planner.units import ceil_div
 from planner.verify import Verification, fresh_reach, verify
+
+_LEAST_BESIDE_S = 0.5
 
 
 @dataclass(frozen=True)
@@ -42,6 +44,11 @@ class Solved:
     def capex(self) -> int:
         """Capex in cents."""
         return capex_cents(bill(self.problem.pricing, self.fleet), self.problem.pricing.case)
+
+    @property
+    def rank(self) -> tuple[int, int, int]:
+        """What tells better from worse: the scenario's own objective, cost, nodes."""
+        return (self.outcome.value, self.capex, self.nodes)
 
     @property
     def nodes(self) -> int:
@@ -72,8 +79,14 @@ def solve_scenario(
     found = question.best(candidates.every)
     if found is not None:
         return found
-    problem = Problem(question.at, candidates.builds, pricing)
-    raise InfeasibleError(explain_infeasible(problem, candidates, solver))
+
+    def without(freed: Scenario) -> tuple[Problem, Mapping[int, int]] | None:
+        # What is dominated under all limits may be the way out of one: start from every build.
+        other = _Question(freed, Situation.of(freed), pricing, candidates, solver, time_limit_s)
+        plan = other.optimum(candidates.every)
+        return (plan.problem, plan.outcome.counts) if plan else None
+
+    raise InfeasibleError(explain_infeasible(scenario, without))
 
 
 @dataclass(frozen=True)
@@ -98,7 +111,8 @@ class _Question:
         bounds = []
         for part in _pools(builds) if self.at.pooled else [list(builds)]:
             problem = Problem(self.at, keep_best(part, self.at, self.pricing.catalog), self.pricing)
-            below = best.outcome.value if best else None
+            # Equal values are let in: the next objectives decide between them.
+            below = best.outcome.value + 1 if best else None
             try:
                 outcome = solve(problem, self.solver, self.time_limit_s, below)
             except UnprovenError:
@@ -109,22 +123,28 @@ class _Question:
             if outcome.status == "feasible":
                 bounds.append(outcome.bound)
             if outcome.status != "infeasible":
-                best = Solved(self.scenario, problem, self.candidates, outcome)
+                found = Solved(self.scenario, problem, self.candidates, outcome)
+                best = found if best is None or found.rank < best.rank else best
         if best is not None and bounds:
             open_outcome = replace(best.outcome, status="feasible", bound=min(best.outcome.bound, *bounds))
             return replace(best, outcome=open_outcome)
         return best
 
+    def optimum(self, builds: Sequence[Build]) -> Solved | None:
+        """Return the proven best fleet of `builds`; None if there is none or time ran out."""
+        try:
+            found = self.best(builds) if builds else None
+        except UnprovenError:
+            return None
+        return found if found is not None and found.outcome.status == "optimal" else None
+
 
 def _pools(builds: Sequence[Build]) -> list[list[Build]]:
-    """Return the builds by what they store: format, copies and, for K/V heads, the ranks' shards."""
-    parts: dict[tuple[int, str, Fraction, int], list[Build]] = {}
-    for build in builds:
-        kv, layout = build.core.footprint.kv, build.core.layout
-        shards = 0 if all(part.heads == 1 for part in kv.parts) else layout.tp
-        key = (kv.bytes_per_token, kv.name, build.core.footprint.copies, shards)
-        parts.setdefault(key, []).append(build)
-    return [parts[key] for key in sorted(parts)]
+    """Return the builds by what they store, the leanest first."""
+    parts: dict[object, list[Build]] = {}
+    for build in sorted(builds, key=lambda build: build.core.pool_key):
+        parts.setdefault(build.core.pool_key, []).append(build)
+    return list(parts.values())
 
 
 def make_plan(
@@ -144,9 +164,13 @@ def make_plan(
     InfeasibleError, PriceMissingError, UnprovenError, InputError
         As said there.
     """
+    start = time.monotonic()
     solved = solve_scenario(scenario, shelf, solver, time_limit_s)
+    left = None if time_limit_s is None else time_limit_s - (time.monotonic() - start)
     checked = verify(solved.problem, solved.outcome.counts)
-    beside = _beside(solved, shelf, solver) if compare else _Beside()
+    # What stands beside the plan takes the time that is left, or is left out.
+    enough = left is None or left > _LEAST_BESIDE_S
+    beside = _beside(solved, shelf, solver, left) if compare and enough else _Beside()
     return _assemble(solved, shelf, checked, beside)
 
 
@@ -160,29 +184,30 @@ class _Beside:
     mean_nodes: int | None = None
 
 
-def _beside(solved: Solved, shelf: Shelf, solver: str) -> _Beside:
+def _beside(solved: Solved, shelf: Shelf, solver: str, limit: float | None) -> _Beside:
     scenario, pricing, candidates = solved.scenario, solved.problem.pricing, solved.candidates
     spare = None
     if scenario.fleet.spare_groups:
         lean = replace(scenario, fleet=replace(scenario.fleet, spare_groups=0))
-        without = _Question(lean, Situation.of(lean), pricing, candidates, solver).best(candidates.every)
+        without = _Question(lean, Situation.of(lean), pricing, candidates, solver, limit).optimum(candidates.every)
         spare = solved.capex - without.capex if without else None
-    mean = _at_mean(scenario, shelf, solver)
-    question = _Question(scenario, solved.problem.at, pricing, candidates, solver)
+    mean = _at_mean(scenario, shelf, solver, limit)
+    question = _Question(scenario, solved.problem.at, pricing, candidates, solver, limit)
     taken = {build.core.gpu for build in solved.fleet}
-    other = question.best([build for build in candidates.every if build.core.gpu not in taken])
+    other = question.optimum([build for build in candidates.every if build.core.gpu not in taken])
     return _Beside(spare, _runner(other) if other else None, mean.capex if mean else None, mean.nodes if mean else None)
 
 
-def _at_mean(scenario: Scenario, shelf: Shelf, solver: str) -> Solved | None:
+def _at_mean(scenario: Scenario, shelf: Shelf, solver: str, limit: float | None) -> Solved | None:
     context = scenario.workload.context
     if context.mean_tokens is None or context.mean_tokens == context.planned_tokens:
         return None
     load = replace(scenario.workload, context=replace(context, planned_tokens=context.mean_tokens))
     try:
-        return solve_scenario(replace(scenario, workload=load), shelf, solver)
-    except (InfeasibleError, PriceMissingError):
+        solved = solve_scenario(replace(scenario, workload=load), shelf, solver, limit)
+    except (InfeasibleError, PriceMissingError, UnprovenError):
         return None
+    return solved if solved.outcome.status == "optimal" else None
 
 
 def _runner(other: Solved) -> RunnerUp:

@@ -39,6 +39,7 @@ def schema_text(name: str) -> str:
         "scenario": _scenario, "catalog": _catalog, "prices": lambda: _record(PriceBook),
     }  # fmt: skip
     made = {**_shared(makers[name]())}
+    made.pop("title", None)
     made = {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": f"planner {name}", **made}
     return json.dumps(made, indent=2, ensure_ascii=False) + "\n"
 
@@ -110,6 +111,8 @@ def _finish(made: dict[str, Any], record: type | None) -> None:
         text = words.get(key) or next((t for name, t in words.items() if name.startswith(key + "_")), "")
         if "default" in value and not isinstance(value["default"], str | bool | int | type(None)):
             value.pop("default")
+        if key in ("source", "sources") and value.get("type") == "array":
+            value = {"anyOf": [{"type": "string"}, value]}
         properties[key] = {"description": text, **_valued(value)} if text else _valued(value)
     if record and record.__doc__:
         made["description"] = record.__doc__.strip().splitlines()[0]
@@ -140,6 +143,10 @@ def _shared(made: dict[str, Any]) -> dict[str, Any]:
 
 
 def _valued(value: Mapping[str, Any]) -> dict[str, Any]:
+    """Allow evidence beside a value, for optional values too."""
+    if "anyOf" in value and {"type": "null"} in value["anyOf"]:
+        rest = {key: item for key, item in value.items() if key != "anyOf"}
+        return {**rest, "anyOf": [_valued(choice) for choice in value["anyOf"]]}
     if value.get("type") in ("string", "integer", "number") and "const" not in value:
         wrapped = {"type": "object", "properties": {"value": dict(value), **_EVIDENCE}, "required": ["value"]}
         return {"_valued": {"anyOf": [dict(value), wrapped | {"additionalProperties": False}]}}

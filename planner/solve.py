@@ -130,7 +130,11 @@ def _checked(program: Program, terms: Mapping[int, int], solver: str, limit: flo
     """Solve, and hold the values against every row in integers; ask the other solver if they fail."""
     faults = []
     for name in (solver, *(other for other in SOLVERS if other != solver)):
-        answer = _run(program, terms, name, limit)
+        try:
+            answer = _run(program, terms, name, limit)
+        except pulp.PulpSolverError as fault:
+            faults.append(f"{name}: {fault}")
+            continue
         if answer.status in ("infeasible", "nothing"):
             return answer
         fault = row_fault(program, answer.values)
@@ -154,6 +158,7 @@ def row_fault(program: Program, values: list[int]) -> str:
 
 def _run(program: Program, terms: Mapping[int, int], solver: str, limit: float | None) -> _Answer:
     problem, variables, unit = to_pulp(program, terms)
+    start = time.monotonic()
     with _quiet(), tempfile.TemporaryDirectory() as folder:
         engine = _engine(solver, limit)
         engine.tmpDir = folder
@@ -170,9 +175,9 @@ def _run(program: Program, terms: Mapping[int, int], solver: str, limit: float |
         return _Answer("optimal" if proven else "feasible", values, None if bound is None else bound * unit)
     if problem.sol_status == pulp.LpSolutionIntegerFeasible:
         return _Answer("feasible", values, None if bound is None else bound * unit)
-    if problem.status == pulp.LpStatusInfeasible and limit is None:
-        return _Answer("infeasible", [], None)
-    if problem.status == pulp.LpStatusInfeasible and solver == "highs":
+    # CBC may call a problem infeasible when its time is up; well before that it has proved it.
+    early = limit is None or time.monotonic() - start < limit / 2
+    if problem.status == pulp.LpStatusInfeasible and (early or solver == "highs"):
         return _Answer("infeasible", [], None)
     return _Answer("nothing", [], None)
 
@@ -198,8 +203,14 @@ def _dual_bound(problem: Any, solver: str) -> float | None:
 def _quiet() -> Iterator[None]:
     """Send the file descriptor of stdout to nowhere: HiGHS greets there whatever it is told."""
     with _STDOUT:
-        sys.stdout.flush()
-        kept = os.dup(1)
+        if sys.stdout is not None:
+            sys.stdout.flush()
+        try:
+            kept = os.dup(1)
+        except OSError:
+            # Standard output is closed: nothing can be printed there.
+            yield
+            return
         nowhere = os.open(os.devnull, os.O_WRONLY)
         try:
             os.dup2(nowhere, 1)

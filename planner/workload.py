@@ -198,9 +198,15 @@ def prefix_share(workload: Workload) -> Fraction:
     return Fraction(prefix_tokens(workload), planned) if planned else Fraction(0)
 
 
+MOST_SESSIONS = 10**7
+"""Open sessions beyond which numbers leave the range that solvers are exact in."""
+
+
 def faults(workload: Workload) -> list[tuple[str, str]]:
     """Return what contradicts itself, as pairs of dotted key and message."""
     found = []
+    if workload.users * workload.sessions_per_user > MOST_SESSIONS:
+        found.append(("users", f"more than {MOST_SESSIONS:,} open sessions; plan a part of them and multiply"))
     if workload.active_per_user > workload.sessions_per_user:
         found.append(("active_per_user", "more sessions are active than are open per user"))
     if workload.duty_fraction is not None and workload.in_flight is not None:
@@ -216,9 +222,9 @@ def faults(workload: Workload) -> list[tuple[str, str]]:
     if prefix and (prefix.share_fraction is None) == (prefix.length_tokens is None):
         found.append(("shared_prefix", "give either 'share' or 'length'"))
     if prefix and (prefix.share_fraction or 0) > 1:
-        found.append(("shared_prefix", "a share cannot exceed 100 %"))
+        found.append(("shared_prefix.share", "a share cannot exceed 100 %"))
     if prefix and prefix_share(workload) >= 1:
-        found.append(("shared_prefix", "a prefix as long as the context leaves nothing of a session's own"))
+        found.append(("shared_prefix.share", "a prefix as long as the context leaves nothing of a session's own"))
     if workload.rates is not None and workload.rates.cold_fraction > 1:
         found.append(("rates.cold", "a share cannot exceed 100 %"))
     context = workload.context

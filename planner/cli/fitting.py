@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from planner.cli.options import CatalogDirs, Format, OutputFile, load, write
-from planner.errors import UsageError, nearest
+from planner.errors import InputError, UsageError, nearest
 
 Context = Annotated[
     str, typer.Option("--context", metavar="TOKENS", help="Per session, e.g. 131072 or '128Ki tokens'.")
@@ -46,9 +46,9 @@ def fit(
 
     shelf = load(catalog, None)
     if gpu not in shelf.catalog.gpus():
-        raise UsageError(f"--gpu {gpu}: unknown GPU; {nearest(gpu, shelf.catalog.gpus())}")
+        raise InputError(f"--gpu {gpu}: unknown GPU; {nearest(gpu, shelf.catalog.gpus())}")
     if engine not in shelf.engines.engines:
-        raise UsageError(f"--engine {engine}: unknown engine; {nearest(engine, shelf.engines.engines)}")
+        raise InputError(f"--engine {engine}: unknown engine; {nearest(engine, shelf.engines.engines)}")
     found = shelf.model(model)
     found.checkpoint(weights)
     question = FitQuestion(
@@ -63,12 +63,13 @@ def fit(
 def _tokens(text: str) -> int:
     from planner.units import TOKENS, QuantityError
 
-    if text.isdigit():
-        return max(1, int(text))
     try:
-        return int(TOKENS.parse(text))
+        tokens = int(text) if text.isdecimal() and len(text) < 20 else int(TOKENS.parse(text))
     except QuantityError as fault:
         raise UsageError(f"--context {fault}") from None
+    if tokens < 1:
+        raise UsageError(f"--context {text}: a session needs at least one token")
+    return tokens
 
 
 def _bytes(gib: float | None, name: str) -> int | None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import math
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -34,8 +36,17 @@ OutputFile = Annotated[
     typer.Option("-o", "--output", metavar="FILE", help="Write to a file; its suffix chooses the format."),
 ]
 Solver = Annotated[str, typer.Option("--solver", metavar="NAME", help="highs or cbc.")]
+
+
+def _above_zero(value: float | None) -> float | None:
+    if value is not None and not (value > 0 and math.isfinite(value)):
+        raise UsageError(f"--time-limit {value}: expected seconds above 0")
+    return value
+
+
 TimeLimit = Annotated[
-    float | None, typer.Option("--time-limit", metavar="SECONDS", help="Stop the solver after this long.")
+    float | None,
+    typer.Option("--time-limit", metavar="SECONDS", callback=_above_zero, help="Stop the solver after this long."),
 ]
 
 
@@ -65,6 +76,8 @@ def write(report: Report, form: str | None, output: Path | None) -> None:
     """
     from planner.render import OUTPUTS
 
+    if output is not None and (not output.name or output.is_dir()):
+        raise UsageError(f"-o '{output}': is no file name")
     if form is None:
         by_suffix = {suffix: name for name in OUTPUTS for suffix in OUTPUTS[name].suffixes}
         if output is not None and output.suffix.lower() not in by_suffix:
@@ -85,15 +98,25 @@ def write(report: Report, form: str | None, output: Path | None) -> None:
 def write_whole(path: Path, text: str) -> None:
     """Write a file whole or not at all: to a temporary one beside it, then rename.
 
+    A link is followed, so that it stays one; a device or a pipe is written to as it is.
+
     Raises
     ------
     UsageError
-        If the folder cannot be written.
+        If the file cannot be written.
     """
-    temporary = path.with_name(f".{path.name}.part")
+    temporary = None
     try:
+        target = path.resolve()
+        if target.exists() and not target.is_file() and not target.is_dir():
+            target.write_text(text, encoding="utf-8", newline="\n")
+            return
+        temporary = target.with_name(f".{target.name}.part")
         temporary.write_text(text, encoding="utf-8", newline="\n")
-        temporary.replace(path)
+        temporary.replace(target)
     except OSError as fault:
-        temporary.unlink(missing_ok=True)
         raise UsageError(f"-o {path}: cannot be written: {fault.strerror}") from None
+    finally:
+        if temporary is not None:
+            with contextlib.suppress(OSError):
+                temporary.unlink()

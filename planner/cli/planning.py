@@ -79,9 +79,12 @@ def bom(
     _end(found)
 
 
-def _end(found: Plan) -> None:
-    if found.status != "optimal":
-        print(f"planner: stopped before proof, gap {found.gap:.2%}", file=sys.stderr)
+def _end(*plans: Plan) -> None:
+    """Leave with the exit code of plans that were stopped before proof."""
+    unproven = [plan for plan in plans if plan.status != "optimal"]
+    if unproven:
+        widest = max(plan.gap for plan in unproven)
+        print(f"planner: {len(unproven)} plan(s) stopped before proof, gap up to {widest:.2%}", file=sys.stderr)
         raise typer.Exit(EXIT_UNPROVEN)
 
 
@@ -107,10 +110,12 @@ def nodes(
         planner = _planner(scenario, sets, variant, catalog, prices, solver, time_limit)
         path, points = _sweep(over, planner)
         write(sweep_report(found.title, path, points), form, output)
+        _end(*(point.plan for point in points if point.plan))
         return
     cheapest = make_plan(found, shelf, solver, time_limit, compare=False)
     fewest = make_plan(replace(found, objective="nodes"), shelf, solver, time_limit, compare=False)
     write(nodes_report(cheapest, fewest), form, output)
+    _end(cheapest, fewest)
 
 
 def compare(
@@ -139,6 +144,7 @@ def compare(
     else:
         path, points = "variant", _variants(scenario, variants or "", sets, catalog, prices, solver)
     write(compare_report(title, path, points), form, output)
+    _end(*(point.plan for point in points if point.plan))
 
 
 def _planner(
@@ -171,11 +177,11 @@ def _variants(
 ) -> list[Point]:
     from planner.errors import InfeasibleError, PriceMissingError
     from planner.planning import make_plan
-    from planner.questions.sweep import Point
+    from planner.questions.sweep import Point, split_words
 
     shelf = load(catalog, prices)
     points: list[Point] = []
-    for name in ("(as written)", *(word.strip() for word in names.split(",") if word.strip())):
+    for name in ("(as written)", *split_words(names, "--variants")):
         one = read_scenario(scenario, shelf, sets, None if name.startswith("(") else name)
         try:
             points.append(Point(name, make_plan(one, shelf, solver, compare=False)))

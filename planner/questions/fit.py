@@ -139,6 +139,9 @@ def _budget(q: FitQuestion, shelf: EngineShelf, layout: Layout) -> Budget:
         return known_budget(budget, shelf.measured, run, layout)
     weights = budget.weights_bytes if q.weights_bytes is None else q.weights_bytes
     kv = q.kv_bytes if q.kv_bytes is not None else budget.usable_bytes - weights - budget.runtime_bytes
+    if weights + kv > budget.visible_bytes:
+        over = (weights + kv - budget.visible_bytes) / 2**30
+        raise InputError(f"the given weights and KV bytes exceed the memory of {q.gpu.name} by {over:.2f} GiB per GPU")
     return given_budget(budget, weights, kv)
 
 

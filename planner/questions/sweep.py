@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from planner.errors import InfeasibleError, InputError, PriceMissingError, UsageError
+from planner.errors import InfeasibleError, PriceMissingError, UsageError
 from planner.plan import Plan
 from planner.scenario import Override
 
@@ -38,7 +38,7 @@ def parse_over(text: str) -> tuple[str, list[str]]:
     if not found or not path.strip() or not values.strip():
         raise UsageError(f"--over {text}: {example}")
     if ".." not in values:
-        return path.strip(), [value.strip() for value in values.split(",") if value.strip()]
+        return path.strip(), split_words(values, f"--over {text}")
     span, _, step = values.partition(":")
     first, _, last = span.partition("..")
     try:
@@ -50,6 +50,20 @@ def parse_over(text: str) -> tuple[str, list[str]]:
     return path.strip(), [str(number) for number in numbers]
 
 
+def split_words(text: str, option: str) -> list[str]:
+    """Return the words of a comma list.
+
+    Raises
+    ------
+    UsageError
+        If there is none, or an empty one among them.
+    """
+    words = [word.strip() for word in text.split(",")]
+    if not all(words):
+        raise UsageError(f"{option}: expected words with commas between them")
+    return words
+
+
 def sweep(path: str, values: Sequence[str], plan_with: Callable[[Override], Plan]) -> list[Point]:
     """Return a point per value; values without a plan say why and do not end the sweep."""
     points = []
@@ -58,10 +72,6 @@ def sweep(path: str, values: Sequence[str], plan_with: Callable[[Override], Plan
             points.append(Point(value, plan_with(Override(path, value))))
         except (InfeasibleError, PriceMissingError) as fault:
             points.append(Point(value, None, str(fault).splitlines()[0]))
-        except InputError as fault:
-            if len(values) == 1:
-                raise
-            points.append(Point(value, None, fault.problems[0].message))
     return points
 
 

@@ -113,11 +113,11 @@ def _checkpoint_table(model: Model) -> Table:
     rows, plain = [], []
     for one in model.checkpoints:
         size = model.weight_bytes(one.format)
-        whole = model.weight_bytes(one.format, model.draft_layers)
+        whole = model.file_bytes(one.format)
         gap = f"{(one.bytes - whole) / whole:+.3%}" if one.bytes else "-"
         rows.append((one.format, format_bytes(size), format_bytes(whole), f"{one.bytes:,}" if one.bytes else "-", gap))
         plain.append({"format": one.format, "bytes": size, "bytes_with_draft": whole, "published_bytes": one.bytes})
-    columns = ("weights", "main model", "with draft layer", "published bytes", "difference")
+    columns = ("weights", "main model", "as published, derived", "published bytes", "difference")
     return Table(columns, rows, "Weights", columns[1:], plain)
 
 
