@@ -39,6 +39,8 @@ def system_faults(
     bays = sum(inside.count for inside in system.drives)
     if bays > chassis.drive_bays:
         yield "drives", f"{bays} drives do not fit {chassis.drive_bays} bays of {chassis.id}"
+    if len(system.drives) > 1:
+        yield "drives", "a whole system has one kind of data drive; boot drives stand under 'boot'"
     for inside in system.drives:
         if not set(drives[inside.part].form_factors) & set(chassis.drive_form_factors):
             fits = ", ".join(chassis.drive_form_factors)

@@ -7,6 +7,7 @@ in a node, one node, or several nodes with the fabric they need.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fractions import Fraction
 
 from planner.demand import Footprint
 from planner.engines import Cache, Engine
@@ -31,6 +32,8 @@ class Core:
         Fabric cards per node; 0 where the group stays within a node and tiers are local.
     layout_evidence : str
         ``measured``, ``derived`` or ``assumed``.
+    extra_nics_w : int
+        Watts of the network cards that a whole system brings beyond those a node needs.
     system : System or None
         The whole system that is bought instead of parts.
     """
@@ -49,6 +52,7 @@ class Core:
     layout_evidence: str
     front_nic: Nic
     front_nics: int
+    extra_nics_w: int = 0
     fabric_nic: Nic | None = None
     fabric_nics: int = 0
     system: System | None = None
@@ -57,6 +61,21 @@ class Core:
     def n_gpus(self) -> int:
         """GPUs of the group."""
         return self.n_nodes * self.chassis.n_gpus
+
+    @property
+    def nics(self) -> dict[str, int]:
+        """Network cards of a node by part: those it needs and those a whole system brings."""
+        wanted = {self.front_nic.id: self.front_nics}
+        if self.fabric_nic is not None:
+            wanted[self.fabric_nic.id] = wanted.get(self.fabric_nic.id, 0) + self.fabric_nics
+        inside = {quantity.part: quantity.count for quantity in self.system.nics} if self.system else {}
+        return {part: max(wanted.get(part, 0), inside.get(part, 0)) for part in {**wanted, **inside}}
+
+    @property
+    def nic_power_w(self) -> int:
+        """Watts of all network cards of a node."""
+        watts = self.front_nics * self.front_nic.power_w + self.extra_nics_w
+        return watts + (self.fabric_nics * self.fabric_nic.power_w if self.fabric_nic else 0)
 
     @property
     def hbm_slots(self) -> int:
@@ -97,7 +116,8 @@ class Build:
     power_w : int
         Peak of one group.
     reach : int
-        Open sessions that the group hosts: the smallest over its limits.
+        What the group hosts of open sessions, the smallest over its limits, in parts of a session
+        (see `planner.problem.Situation.scale`).
     racks_per : int
         Nodes of this kind that share a rack.
     """
@@ -143,7 +163,7 @@ class Build:
         return f"{self.core.name} / {self.cpu.id} / {self.dimms}x {self.dimm.id} / {drives}"
 
     def parts(self) -> tuple[tuple[str, str, int], ...]:
-        """Return (category, part id, count) of one node, front and fabric cards included."""
+        """Return (category, part id, count) of one node, network cards included."""
         core, chassis = self.core, self.core.chassis
         rows = [
             ("chassis", chassis.id, 1),
@@ -154,9 +174,7 @@ class Build:
         ]
         if self.drive:
             rows.append(("drive", self.drive.id, self.drives))
-        rows.append(("nic", core.front_nic.id, core.front_nics))
-        if core.fabric_nic and core.fabric_nics:
-            rows.append(("nic", core.fabric_nic.id, core.fabric_nics))
+        rows += [("nic", part, count) for part, count in core.nics.items()]
         return tuple(row for row in rows if row[2])
 
 
@@ -165,8 +183,7 @@ def node_power_w(core: Core, cpu: Cpu, dimm: Dimm, dimms: int, drive: Drive | No
     chassis = core.chassis
     watts = chassis.base_w + chassis.n_gpus * core.gpu.power_w + chassis.n_cpus * cpu.power_w
     watts += dimms * dimm.power_w + (drives * drive.power_w if drive else 0)
-    watts += chassis.boot_drives * boot.power_w + core.front_nics * core.front_nic.power_w
-    return watts + (core.fabric_nics * core.fabric_nic.power_w if core.fabric_nic else 0)
+    return watts + chassis.boot_drives * boot.power_w + core.nic_power_w
 
 
 def group_pieces(build: Build, part: str) -> int:

@@ -140,7 +140,7 @@ def _by_machine(
             continue
         stored = core.pool_key if at.pooled else (core.footprint.kv, core.footprint.copies)
         key = (core.chassis, core.gpu, core.system, core.n_nodes, core.fabric_nics, stored)
-        groups.setdefault(key, []).append(_Way(core, min(hosted, at.open), seconds))
+        groups.setdefault(key, []).append(_Way(core, min(hosted, at.open_parts), seconds))
     for ways in groups.values():
         rank = {seconds: i for i, seconds in enumerate(sorted({way.seconds for way in ways}))}
         yield [ways[i] for i in undominated([(-way.reach, rank[way.seconds]) for way in ways])]
@@ -151,14 +151,14 @@ def _late(core: Core) -> str:
 
 
 def _fixed_parts(core: Core, catalog: Catalog) -> Iterator[str]:
+    """Yield the parts that are paid for whatever memory and drives are chosen."""
+    inside: dict[str, int] = {}
     if core.system is not None:
         yield core.system.id
+        inside = {quantity.part: quantity.count for quantity in core.system.nics}
     else:
-        yield from (core.chassis.id, core.gpu.id)
-        yield catalog.cluster.boot_drive
-    yield core.front_nic.id
-    if core.fabric_nic is not None:
-        yield core.fabric_nic.id
+        yield from (core.chassis.id, core.gpu.id, catalog.cluster.boot_drive)
+    yield from (part for part, count in core.nics.items() if count > inside.get(part, 0))
 
 
 def _machine_builds(
@@ -270,7 +270,10 @@ def _halves(
             rejected.add_unpriced(missing)
             continue
         hosted = _reach(build, depends, at)
-        if hosted > 0:
+        if hosted == 0:
+            what = f"{build.dimms} x {build.dimm.id}" if depends == "host" else f"{build.drives} drives"
+            rejected.add("limits", f"{build.core.chassis.id}: {what} host nothing")
+        else:
             read = build.drives * build.drive.read_bytes_per_s if build.drive else 0
             kept.append(_Half(build, _adds(build, depends, rows, pricing, at), hosted, read))
     return _skyline(kept)
@@ -307,7 +310,7 @@ def _reach(build: Build, depends: str, at: Situation) -> int:
         for limit in GROUP_LIMITS.values()
         if limit.depends == depends and limit.kind not in skipped and limit.active(at)
     ]
-    return min([at.open, *(b for b in bounds if b is not None)])
+    return min([at.open_parts, *(b for b in bounds if b is not None)])
 
 
 def _pooled_kinds(at: Situation) -> set[str]:
@@ -350,8 +353,8 @@ def limiting_kind(build: Build, at: Situation) -> str:
             bound = reach(limit, build, at)
             if bound is not None:
                 bounds.append((bound, order, limit.kind))
-    least = min(bounds, default=(at.open, 0, ""))
-    return least[2] if least[0] < at.open else ""
+    least = min(bounds, default=(at.open_parts, 0, ""))
+    return least[2] if least[0] < at.open_parts else ""
 
 
 def _machine_fault(build: Build, catalog: Catalog) -> str:

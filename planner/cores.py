@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from planner.build import Core
 from planner.demand import footprint, scenario_caches
 from planner.engines import Cache, Engine
 from planner.errors import InputError, nearest
-from planner.hardware import Chassis, Gpu, Nic, System
+from planner.hardware import Chassis, Gpu, System
 from planner.kvcache import KvCache
 from planner.layout import (
     Layout,
@@ -243,23 +243,18 @@ def layout_evidence(budget: str, layout: Layout, gpu: Gpu) -> str:
 def _with_fabric(scenario: Scenario, shelf: Shelf, core: Core, rejected: Rejections) -> Iterator[Core]:
     pooled = scenario.tiers.placement == "pooled"
     if core.n_nodes == 1 and not pooled:
-        yield from _in_slots(core, rejected)
+        yield from _in_slots(core, shelf, rejected)
         return
     nic = shelf.catalog.nics()[shelf.catalog.cluster.fabric_nic]
     per_gpu = core.chassis.n_gpus
     for count in (per_gpu,) if core.n_nodes > 1 else (2, 4, per_gpu):
-        yield from _in_slots(_fitted(core, nic, count), rejected)
+        yield from _in_slots(replace(core, fabric_nic=nic, fabric_nics=count), shelf, rejected)
 
 
-def _fitted(core: Core, nic: Nic, count: int) -> Core:
-    from dataclasses import replace
-
-    return replace(core, fabric_nic=nic, fabric_nics=count)
-
-
-def _in_slots(core: Core, rejected: Rejections) -> Iterator[Core]:
-    cards = core.front_nics + core.fabric_nics
+def _in_slots(core: Core, shelf: Shelf, rejected: Rejections) -> Iterator[Core]:
+    cards, nics = sum(core.nics.values()), shelf.catalog.nics()
     if cards > core.chassis.nic_slots:
         rejected.add("slots", f"{core.chassis.id}: {cards} network cards do not fit {core.chassis.nic_slots} slots")
     else:
-        yield core
+        every = sum(nics[part].power_w * count for part, count in core.nics.items())
+        yield replace(core, extra_nics_w=every - core.nic_power_w)

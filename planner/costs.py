@@ -113,9 +113,9 @@ class Pricing:
         system = build.core.system
         if system is None:
             return build.parts()
-        inside = {quantity.part for quantity in system.nics}
-        extra = [row for row in build.parts() if row[0] == "nic" and row[1] not in inside]
-        return (("system", system.id, 1), *extra)
+        inside = {quantity.part: quantity.count for quantity in system.nics}
+        extra = [("nic", part, count - inside.get(part, 0)) for part, count in build.core.nics.items()]
+        return (("system", system.id, 1), *(row for row in extra if row[2]))
 
     def node_cents(self, build: Build, case: str | None = None) -> int:
         """Return the parts of one node without tax."""

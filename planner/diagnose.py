@@ -88,6 +88,10 @@ def _shortfall(check: Check, problem: Problem) -> str:
         "cents": lambda n: format_money(n, problem.pricing.book.currency),
         "W": format_watts,
     }
-    words = formats.get(check.unit, lambda n: f"{n:,} {check.unit}")
+
+    def plain(n: int) -> str:
+        return f"{n:,} {check.unit}"
+
+    words = formats.get(check.unit, plain)
     short = check.need - check.have
     return f"{check.label} allows {words(check.have)}, the plan needs {words(check.need)}, {words(short)} short"

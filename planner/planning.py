@@ -287,19 +287,17 @@ def cost_summary(problem: Problem, fleet: Mapping[Build, int]) -> CostSummary:
 
 def _node_group(problem: Problem, build: Build, count: int, hosted: Mapping[str, int]) -> NodeGroup:
     core = build.core
-    nics = {core.front_nic.id: core.front_nics}
-    if core.fabric_nic is not None:
-        nics[core.fabric_nic.id] = nics.get(core.fabric_nic.id, 0) + core.fabric_nics
     return NodeGroup(
         build=build.name, groups=count, nodes=count * build.n_nodes, nodes_per_group=build.n_nodes,
         chassis=core.chassis.id, system=core.system.id if core.system else None, gpu=core.gpu.id,
         gpus_per_node=core.chassis.n_gpus, cpu=build.cpu.id, cpus=core.chassis.n_cpus,
         dimm=build.dimm.id, dimms=build.dimms, drive=build.drive.id if build.drive else None,
-        drives=build.drives, nics=nics, layout=core.layout.name, layout_evidence=core.layout_evidence,
+        drives=build.drives, nics=core.nics, layout=core.layout.name, layout_evidence=core.layout_evidence,
         replicas=core.replicas, engine=core.engine.id, weights=core.weights,
         kv_format=core.footprint.kv.name, budget=core.budget, pool=core.pool,
         pools=core.replicas * core.layout.dp, sessions_per_pool=core.pool.sessions,
-        reach=build.reach, limiting=limiting_kind(build, problem.at), hosted=hosted.get(build.name, 0),
+        reach=build.reach // problem.at.scale, limiting=limiting_kind(build, problem.at),
+        hosted=hosted.get(build.name, 0),
         power_w=build.power_w // build.n_nodes, rack_units=core.chassis.rack_units,
         unit_cents=problem.pricing.node_cents(build), edge=pool_edge(problem, build),
     )  # fmt: skip
@@ -320,7 +318,7 @@ def pool_edge(problem: Problem, build: Build) -> PoolEdge | None:
 
 def _alone(problem: Problem, build: Build) -> int:
     most = fresh_reach(problem, build)
-    groups = ceil_div(problem.at.open, most) + problem.spares if most else 0
+    groups = ceil_div(problem.at.open_parts, most) + problem.spares if most else 0
     return groups * build.n_nodes
 
 

@@ -35,6 +35,21 @@ class Situation:
         return self.sessions.open
 
     @property
+    def scale(self) -> int:
+        """Parts into which a session is divided when reaches are compared.
+
+        Groups host shares of the open sessions, and of those in flight, on average. Were each
+        group's share floored to whole sessions, three groups with 20 slots each would not hold 60
+        sessions in flight of 2,000 open: 666 + 666 + 666. In parts of 1 / in_flight they do.
+        """
+        return max(1, self.sessions.in_flight)
+
+    @property
+    def open_parts(self) -> int:
+        """Open sessions in parts."""
+        return self.open * self.scale
+
+    @property
     def pooled(self) -> bool:
         """Whether host memory and drives are one pool over the fleet."""
         return self.scenario.tiers.placement == "pooled"

@@ -6,7 +6,7 @@ used here: the inputs are efficiencies known to one digit; results are rounded d
 
 from __future__ import annotations
 
-from functools import cache
+from functools import lru_cache
 
 from planner.build import Core
 from planner.hardware import Gpu
@@ -33,7 +33,7 @@ def peak_flops(gpu: Gpu, element: str) -> int:
     return rates.get(element) or gpu.dense.bf16_flops
 
 
-@cache
+@lru_cache(maxsize=4096)
 def prefill_tokens_per_s(core: Core, position: int) -> int:
     """Return the tokens per second that all GPUs of a group prefill at `position`."""
     checkpoint = core.model.checkpoint(core.weights)
@@ -71,7 +71,7 @@ def _session_read_bytes(core: Core, context: int) -> float:
     return total
 
 
-@cache
+@lru_cache(maxsize=4096)
 def decode_sessions(core: Core, tokens_per_s: int, context: int) -> int:
     """Return how many sessions one replica decodes at `tokens_per_s` each, by bisection."""
     target = 1 / tokens_per_s

@@ -97,7 +97,8 @@ def solve(
         if answer.status == "infeasible" and first is None:
             return Outcome("infeasible", {}, solver=version(solver), seconds=time.monotonic() - start)
         if answer.status == "nothing" and first is None:
-            raise UnprovenError(f"no plan was found within {time_limit_s:g} s; allow more time")
+            limit = "the solver's patience" if time_limit_s is None else f"{time_limit_s:g} s"
+            raise UnprovenError(f"no plan was found within {limit}; allow more time, or try --solver cbc")
         if answer.status in ("infeasible", "nothing"):
             # Time ran out between two objectives, or the solver lost a plan that it had: keep it.
             break
@@ -132,8 +133,8 @@ def _checked(program: Program, terms: Mapping[int, int], solver: str, limit: flo
     for name in (solver, *(other for other in SOLVERS if other != solver)):
         try:
             answer = _run(program, terms, name, limit)
-        except pulp.PulpSolverError as fault:
-            faults.append(f"{name}: {fault}")
+        except pulp.PulpSolverError as died:
+            faults.append(f"{name}: {died}")
             continue
         if answer.status in ("infeasible", "nothing"):
             return answer

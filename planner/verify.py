@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from fractions import Fraction
 
 from planner.build import Build
 from planner.candidates import limiting_kind
@@ -16,7 +17,7 @@ from planner.constraints.base import GroupLimit
 from planner.costs import bill, capex_cents
 from planner.errors import PlannerError
 from planner.problem import Problem
-from planner.units import ceil, ceil_div
+from planner.units import ceil
 
 
 @dataclass(frozen=True)
@@ -57,7 +58,7 @@ def verify(problem: Problem, counts: Mapping[int, int]) -> Verification:
         rows = "; ".join(f"{c.label}: need {c.need}, have {c.have} {c.unit}" for c in broken)
         raise PlannerError(f"the plan fails its exact check and is not shown: {rows}")
     total = capex_cents(bill(problem.pricing, fleet), problem.pricing.case)
-    per_group = {build.name: max(sessions) for build, sessions in hosted.items() if sessions}
+    per_group = {build.name: ceil(max(shares)) for build, shares in hosted.items()}
     return Verification(tuple(checks), total, per_group)
 
 
@@ -66,10 +67,11 @@ def _counts(problem: Problem, limit: GroupLimit) -> bool:
     return limit.active(problem.at) and not pooled
 
 
-def allocate(problem: Problem, fleet: Mapping[Build, int]) -> dict[Build, list[int]]:
+def allocate(problem: Problem, fleet: Mapping[Build, int]) -> dict[Build, list[Fraction]]:
     """Return the open sessions on each surviving group, in proportion to its reach.
 
-    The largest groups are lost first. The reach is computed anew from the limits.
+    The largest groups are lost first. The reach is computed anew from the limits. Shares are
+    exact: where sessions are, and which of them are in flight, is an average.
 
     Raises
     ------
@@ -77,56 +79,47 @@ def allocate(problem: Problem, fleet: Mapping[Build, int]) -> dict[Build, list[i
         If the survivors cannot host all sessions.
     """
     at = problem.at
-    groups = sorted(
-        ((fresh_reach(problem, b), b) for b, n in fleet.items() for _ in range(n)),
-        key=lambda g: (-g[0], g[1].name),
-    )
-    survivors = groups[problem.spares :]
+    owned = [(fresh_reach(problem, build), build) for build, count in fleet.items() for _ in range(count)]
+    survivors = sorted(owned, key=lambda group: (-group[0], group[1].name))[problem.spares :]
     total = sum(most for most, _ in survivors)
-    if total < at.open:
-        raise PlannerError(f"the plan hosts {total} of {at.open} open sessions and is not shown")
-    shares = [(min(most, ceil_div(at.open * most, total)), build) for most, build in survivors]
-    excess = sum(n for n, _ in shares) - at.open
-    placed: dict[Build, list[int]] = {}
-    for sessions, build in reversed(shares):
-        less = min(excess, 1, sessions)
-        excess -= less
-        placed.setdefault(build, []).append(sessions - less)
+    if total < at.open_parts:
+        hosted = total // at.scale
+        raise PlannerError(f"the plan hosts {hosted} of {at.open} open sessions and is not shown")
+    placed: dict[Build, list[Fraction]] = {}
+    for most, build in survivors:
+        placed.setdefault(build, []).append(Fraction(at.open * most, total))
     return placed
 
 
 def fresh_reach(problem: Problem, build: Build) -> int:
     """Return the reach of a build from its limits, not from the candidate's own figure."""
     bounds = [reach(limit, build, problem.at) for limit in GROUP_LIMITS.values() if _counts(problem, limit)]
-    return min([problem.at.open, *(b for b in bounds if b is not None)])
+    return min([problem.at.open_parts, *(b for b in bounds if b is not None)])
 
 
-def _group_check(problem: Problem, limit: GroupLimit, hosted: Mapping[Build, list[int]]) -> Check:
-    need = have = 0
-    binding = False
-    worst: tuple[int, int] | None = None
-    for build, sessions in hosted.items():
-        each = limit.need(build, problem.at)
-        for count in sessions:
-            one = (ceil(each * count), limit.have(build, problem.at))
-            if limit.unit == "ms":
-                # Times do not add up over groups: the slowest group counts.
-                have = one[1] if worst is None else min(have, one[1])
-            else:
-                need, have = need + one[0], have + one[1]
-            if worst is None or one[1] - one[0] < worst[1] - worst[0]:
-                worst = one
+def _group_check(problem: Problem, limit: GroupLimit, hosted: Mapping[Build, list[Fraction]]) -> Check:
+    """Return need and have over all survivors; of one group alone where that one is short."""
+    need, have, binding = Fraction(0), 0, False
+    slowest: int | None = None
+    for build, shares in hosted.items():
+        each, offered = limit.need(build, problem.at), limit.have(build, problem.at)
+        for sessions in shares:
+            if each * sessions > offered:
+                return Check(limit.kind, limit.label, ceil(each * sessions), offered, limit.unit, limit.formula)
+            need, have = need + each * sessions, have + offered
+        slowest = offered if slowest is None else min(slowest, offered)
         binding = binding or limiting_kind(build, problem.at) == limit.kind
-    if worst is not None and worst[0] > worst[1]:
-        need, have = worst
-    return Check(limit.kind, limit.label, need, have, limit.unit, limit.formula, binding)
+    if limit.unit == "ms":
+        # Times do not add up over groups: the slowest group counts.
+        have = slowest or 0
+    return Check(limit.kind, limit.label, ceil(need), have, limit.unit, limit.formula, binding)
 
 
 def _marked(check: Check, problem: Problem, fleet: Mapping[Build, int]) -> Check:
     """Mark a fleet rule as binding where not even the smallest group in use would fit its slack."""
     if check.kind == "sessions":
         least = min((build.reach for build in fleet), default=0)
-        return replace(check, binding=check.slack < least)
+        return replace(check, binding=check.slack * problem.at.scale < least)
     if check.kind in ("dram_pool", "nvme_pool"):
         groups = sum(fleet.values())
         return replace(check, binding=check.slack * groups < check.have)

@@ -59,7 +59,7 @@ class Check:
 class GroupLimit(Protocol):
     """A limit within each replica group.
 
-    The reach of a group is the largest whole h with h * need <= have.
+    The reach of a group is the largest h with h * need <= have, in parts of a session.
     """
 
     kind: str
@@ -125,12 +125,15 @@ def fleet_rule(cls: type) -> type:
 
 
 def reach(limit: GroupLimit, build: Build, at: Situation) -> int | None:
-    """Return the most open sessions that `build` hosts under `limit`; None without bound."""
+    """Return what `build` hosts of open sessions under `limit`, in parts; None without bound.
+
+    See `planner.problem.Situation.scale` for the parts.
+    """
     need = limit.need(build, at)
     have = limit.have(build, at)
     if need == 0:
         return None if have >= 0 else 0
-    return max(0, int(have // need))
+    return max(0, int(have * at.scale // need))
 
 
 def per_open(part: int, at: Situation) -> Fraction:

@@ -29,12 +29,12 @@ class OpenSessions:
     def add_rows(self, program: Program, problem: Problem) -> None:
         """Add the covering row with the loss of spare groups."""
         capacities = [build.reach for build in problem.builds]
-        add_covering_rows(program, "sessions", capacities, problem.at.open, problem.spares)
+        add_covering_rows(program, "sessions", capacities, problem.at.open_parts, problem.spares)
 
     def check(self, problem: Problem, counts: Mapping[int, int]) -> Iterable[Check]:
         """Sum the reach of what survives the worst loss."""
         capacities = [build.reach for build in problem.builds]
-        have = surviving(capacities, counts, problem.spares)
+        have = surviving(capacities, counts, problem.spares) // problem.at.scale
         label = f"{self.label}, {problem.spares} group(s) lost" if problem.spares else self.label
         yield Check(self.kind, label, problem.at.open, have, "sessions", self.formula)
 

@@ -20,7 +20,7 @@ def most_groups(problem: Problem, build: Build) -> int:
     All of it alone meets the session row with that many; in a pool, memory may ask for more.
     """
     at = problem.at
-    most = ceil_div(at.open, build.reach) if build.reach else 1
+    most = ceil_div(at.open_parts, build.reach) if build.reach else 1
     if at.pooled:
         for pool in POOLS:
             have = pool.units(build, at)

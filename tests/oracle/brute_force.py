@@ -1,0 +1,247 @@
+"""An independent answer to tiny planning problems: every legal build, every fleet, no solver.
+
+Nothing here calls the planner's formulas: costs and racks are computed again from the records.
+`Answer.best` is the objective in the planner's order: capex, then nodes; tco, then capex, then
+nodes; or nodes, then capex.
+
+Why the search is complete. Adding a group never lowers any cost, count or wattage, and never
+lowers what survives the loss of the k largest groups. So some optimal fleet is minimal: without
+any one of its groups it no longer holds the load. The search grows fleets in one fixed order of
+builds and stops at the first that holds the load; it meets every minimal fleet, since no part of
+a minimal fleet holds the load.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cache, cached_property
+
+from tests.oracle.instances import GB, GIB
+from tests.oracle.legal import LegalBuilds, Own, session_size
+
+MOST_STEPS, MOST_GROUPS = 1_500, 9
+
+
+class TooLargeError(Exception):
+    """The instance has more fleets than a test should enumerate."""
+
+
+@dataclass(frozen=True)
+class Totals:
+    """What a fleet costs and takes, by the bill of materials."""
+
+    capex: int
+    opex: int
+    watts: int
+    nodes: int
+    racks: int
+    items: Mapping[str, int]
+
+
+@dataclass
+class Answer:
+    """The optimum; `best` is None where no fleet meets the rules."""
+
+    best: tuple[int, ...] | None
+    fleet: tuple[Own, ...]
+    builds: tuple[Own, ...]
+    steps: int = 0
+
+
+def parts_of(fleet: tuple[Own, ...]) -> dict[str, int]:
+    """Return the pieces of each part that a fleet's machines take."""
+    pieces: dict[str, int] = {}
+    for build in fleet:
+        for name, count in build.parts:
+            pieces[name] = pieces.get(name, 0) + count
+    return pieces
+
+
+class Oracle(LegalBuilds):
+    """Enumerates the fleets of one instance."""
+
+    # -- what a fleet costs ------------------------------------------------------------------
+
+    def price(self, part: str) -> int:
+        return int(getattr(self.prices[part], self.case).cents)
+
+    def tax(self, cents: int) -> int:
+        return math.ceil(cents * self.scenario.finance.tax_fraction) if self.book.tax == "excluded" else 0
+
+    def with_tax(self, cents: int) -> int:
+        return cents + self.tax(cents)
+
+    def node_cents(self, build: Own) -> int:
+        """Return one node with its percentage lines and tax."""
+        plain = sum(count * self.price(part) for part, count in build.bought)
+        total = sum(count * self.with_tax(self.price(part)) for part, count in build.bought)
+        for line in self.catalog.cluster.lines:
+            if line.percent is not None:
+                special = {"low": line.percent_low, "high": line.percent_high}.get(self.case)
+                percent = line.percent if special is None else special
+                each = math.ceil(plain * percent / 100) * 100
+                total += (self.scenario.finance.years if line.per_year else 1) * self.with_tax(each)
+        return total
+
+    def totals(self, fleet: tuple[Own, ...]) -> Totals:
+        nodes = sum(b.nodes for b in fleet)
+        classes: dict[int, int] = {}
+        for b in fleet:
+            classes[b.racks_per] = classes.get(b.racks_per, 0) + b.nodes
+        drivers = {
+            "fleet": 1, "nodes": nodes, "groups": len(fleet), "racks": fewest_racks(tuple(sorted(classes.items()))),
+            "front_ports": sum(b.front_ports for b in fleet), "fabric_ports": sum(b.fabric_ports for b in fleet),
+        }  # fmt: skip
+        capex = sum(b.nodes * self.node_cents(b) for b in fleet)
+        watts = sum(b.watts for b in fleet)
+        items: dict[str, int] = {}
+        for line in self.catalog.cluster.lines:
+            driver = drivers[line.driver]
+            if line.percent is None and driver:
+                lots = max(math.ceil(Fraction(driver, line.per)), math.ceil(Fraction(line.minimum, line.pieces)))
+                years = self.scenario.finance.years if line.per_year else 1
+                capex += lots * line.pieces * years * self.with_tax(self.price(line.item))
+                watts += lots * line.pieces * self.catalog.find(line.item).power_w
+                items[line.item] = items.get(line.item, 0) + lots * line.pieces
+        return Totals(capex, self.opex(watts), watts, nodes, drivers["racks"], items)
+
+    @cached_property
+    def opex_per_watt(self) -> Fraction:
+        """Return cents per watt and year."""
+        money, total = self.scenario.finance, Fraction(0)
+        if money.energy_rate:
+            total += Fraction(8760, 1000) * money.average_load_fraction * money.pue * money.energy_rate.cents
+        if money.colocation_rate:
+            total += Fraction(12, 1000) * money.colocation_rate.cents
+        return total
+
+    def opex(self, watts: int) -> int:
+        return math.ceil(watts * self.opex_per_watt) if self.opex_per_watt else 0
+
+    def value(self, totals: Totals) -> tuple[int, ...]:
+        tco = totals.capex + self.scenario.finance.years * totals.opex
+        return {
+            "capex": (totals.capex, totals.nodes),
+            "tco": (tco, totals.capex, totals.nodes),
+            "nodes": (totals.nodes, totals.capex),
+        }[self.scenario.objective]
+
+    # -- which fleets hold the load ----------------------------------------------------------
+
+    def needs(self, kv: str, tp: int) -> tuple[int, int, int]:
+        """Return open sessions, GiB of pooled memory and GB of pooled drives."""
+        if not self.pooled:
+            return self.all_parts, 0, 0
+        size = session_size(self.scenario, self.model, self.cache, kv, tp)
+        tiers, people = self.scenario.tiers, self.people
+        dram = Fraction(people.in_dram * size.stored + size.prefix, GIB) / self.cache.usable_fraction
+        nvme = Fraction(people.on_drives * size.stored + size.prefix, GB) / self.cache.usable_fraction
+        return (
+            self.all_parts,
+            math.ceil(dram) if tiers.dram != "none" else 0,
+            math.ceil(nvme) if tiers.nvme != "none" else 0,
+        )
+
+    def holds(self, fleet: tuple[Own, ...]) -> bool:
+        """Return whether the load is held with the largest spare groups lost, in each count apart."""
+        spares = self.scenario.fleet.spare_groups
+        needs = self.needs(fleet[0].kv, fleet[0].tp) if fleet else (1, 0, 0)
+        for give, need in zip(("reach", "dram_gib", "drive_gb"), needs, strict=True):
+            if sum(sorted((getattr(b, give) for b in fleet), reverse=True)[spares:]) < need:
+                return False
+        return True
+
+    def allowed(self, fleet: tuple[Own, ...], totals: Totals) -> bool:
+        limits, rules = self.scenario.limits, self.scenario.fleet
+        stock = parts_of(fleet) if limits.stock else {}
+        return (
+            (limits.budget is None or totals.capex <= limits.budget.cents)
+            and (limits.power_w is None or totals.watts <= limits.power_w)
+            and (limits.rack_units is None or sum(b.rack_units for b in fleet) <= limits.rack_units)
+            and (rules.max_nodes is None or totals.nodes <= rules.max_nodes)
+            and (rules.max_builds is None or len({b.key for b in fleet}) <= rules.max_builds)
+            and all(stock.get(n, 0) + totals.items.get(n, 0) <= most for n, most in limits.stock.items())
+        )
+
+    # -- search ------------------------------------------------------------------------------
+
+    def solve(self) -> Answer:
+        builds = self.builds()
+        answer = Answer(None, (), builds)
+        # In a pool all nodes read each other's caches, so they share one format and one cut over ranks.
+        pools = sorted({(b.kv, b.tp) for b in builds}) if self.pooled else [None]
+        for pool in pools:
+            offered = [b for b in builds if pool is None or (b.kv, b.tp) == pool]
+            if offered and self.can_hold(offered):
+                _Search(self, offered, answer).grow((), 0)
+        return answer
+
+    def can_hold(self, builds: list[Own]) -> bool:
+        needs = self.needs(builds[0].kv, builds[0].tp)
+        most = [max(getattr(b, give) for b in builds) for give in ("reach", "dram_gib", "drive_gb")]
+        return all(not need or best for need, best in zip(needs, most, strict=True))
+
+
+class _Search:
+    """Grows fleets until they hold the load, cheapest per session first."""
+
+    def __init__(self, oracle: Oracle, builds: list[Own], answer: Answer) -> None:
+        self.oracle, self.answer = oracle, answer
+        self.cents = {b.key: b.nodes * oracle.node_cents(b) for b in builds}
+        self.builds = sorted(builds, key=lambda b: (Fraction(self.cents[b.key], b.reach), repr(b.key)))
+
+    def grow(self, fleet: tuple[Own, ...], start: int) -> None:
+        self.answer.steps += 1
+        if self.answer.steps > MOST_STEPS or len(fleet) > MOST_GROUPS:
+            raise TooLargeError
+        if self.oracle.holds(fleet):
+            totals = self.oracle.totals(fleet)
+            value = self.oracle.value(totals)
+            if self.oracle.allowed(fleet, totals) and (self.answer.best is None or value < self.answer.best):
+                self.answer.best, self.answer.fleet = value, fleet
+            return
+        for i in range(start, len(self.builds)):
+            larger = (*fleet, self.builds[i])
+            if self.worth(larger):
+                self.grow(larger, i)
+
+    def worth(self, fleet: tuple[Own, ...]) -> bool:
+        """Return whether the nodes alone, without anything beside them, leave room for an optimum."""
+        oracle = self.oracle
+        capex = sum(self.cents[b.key] for b in fleet)
+        watts, nodes = sum(b.watts for b in fleet), sum(b.nodes for b in fleet)
+        opex = oracle.opex(watts) if oracle.scenario.objective == "tco" else 0
+        least = Totals(capex, opex, watts, nodes, 0, {})
+        if self.answer.best is not None and oracle.value(least) > self.answer.best:
+            return False
+        return oracle.allowed(fleet, least)
+
+
+@cache
+def fewest_racks(classes: tuple[tuple[int, int], ...]) -> int:
+    """Return the fewest racks by trying every content of the rack that holds a smallest-class node.
+
+    `classes` pairs a class (nodes per rack) with a count; a rack holds no more nodes than the
+    smallest class in it says.
+    """
+    classes = tuple((size, count) for size, count in classes if count)
+    if not classes:
+        return 0
+    (size, count), rest = classes[0], classes[1:]
+    best = sum(n for _, n in classes)
+    for taken in _choices(((size, count - 1), *rest), size - 1):
+        left = tuple((c, n - t) for (c, n), t in zip(((size, count - 1), *rest), taken, strict=True))
+        best = min(best, 1 + fewest_racks(left))
+    return best
+
+
+def _choices(classes: tuple[tuple[int, int], ...], room: int) -> Iterator[tuple[int, ...]]:
+    if not classes:
+        yield ()
+        return
+    for taken in range(min(room, classes[0][1]) + 1):
+        for others in _choices(classes[1:], room - taken):
+            yield (taken, *others)

@@ -1,0 +1,489 @@
+"""Every legal build of an instance, from the records and first principles.
+
+Nothing here calls the planner's formulas: sessions, footprints, pools and reaches are computed
+again.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+
+from planner.build import Build
+from planner.engines import Cache
+from planner.hardware import Catalog, Chassis, Cpu, Dimm, Drive, Gpu, System
+from planner.models import Model
+from planner.scenario import Scenario
+from tests.oracle.instances import GB, GIB, Instance
+
+Key = tuple[object, ...]
+ELEMENT = {"bf16": Fraction(2), "fp8": Fraction(1)}
+WEIGHT = {"bf16": Fraction(2), "fp8": 1 + Fraction(4, 128 * 128)}
+
+
+@dataclass(frozen=True)
+class People:
+    """Sessions by state."""
+
+    open: int
+    in_flight: int
+    in_dram: int
+    on_drives: int
+    turns_per_s: Fraction
+
+
+@dataclass(frozen=True)
+class Size:
+    """Bytes of one session in one KV format and layout, by place, all copies counted."""
+
+    rate: Fraction
+    copies: Fraction
+    stored: int
+    prefix: int
+    resume: Fraction
+    staged: int
+
+
+@dataclass(frozen=True)
+class Own:
+    """One legal build with all that a fleet adds up; everything of one group."""
+
+    key: Key
+    kv: str
+    tp: int
+    nodes: int
+    reach: int
+    parts: tuple[tuple[str, int], ...]
+    bought: tuple[tuple[str, int], ...]
+    watts: int
+    rack_units: int
+    racks_per: int
+    front_ports: int
+    fabric_ports: int
+    dram_gib: int
+    drive_gb: int
+
+
+def key_of(build: Build) -> Key:
+    """Return what tells a build apart, from one of the planner's."""
+    core = build.core
+    machine = core.system.id if core.system else core.chassis.id
+    drive = build.drive.id if build.drive else None
+    return (
+        machine, core.n_nodes, core.gpu.id, core.layout.name, core.weights, core.footprint.kv.name, build.cpu.id,
+        build.dimm.id, build.dimms, drive, build.drives, core.fabric_nics,
+    )  # fmt: skip
+
+
+def count_people(scenario: Scenario) -> People:
+    load, tiers = scenario.workload, scenario.tiers
+    total, active = load.users * load.sessions_per_user, load.users * load.active_per_user
+    duty = 1 if load.duty_fraction is None else load.duty_fraction
+    flying = load.in_flight if load.in_flight is not None else active * duty
+    warm = math.ceil((total - active) * (load.warm_fraction or 0))
+    kept = active + warm + math.ceil((total - active - warm) * load.retained_fraction)
+    spilled = kept - active - (0 if tiers.dram == "none" else warm)
+    return People(
+        open=total,
+        in_flight=min(active, math.ceil(flying * load.peak_over_mean)),
+        in_dram={"inclusive": active + warm, "exclusive": warm, "none": 0}[tiers.dram],
+        on_drives={"write-all": kept, "spill": spilled, "none": 0}[tiers.nvme],
+        turns_per_s=active * load.rates.turns_per_hour / 3600 * load.peak_over_mean if load.rates else Fraction(0),
+    )
+
+
+def token_bytes(model: Model, kv: str) -> Fraction:
+    layer = model.attention[0]
+    return layer.layers * layer.kv_heads * (layer.key_dim + layer.value_dim) * ELEMENT[kv]
+
+
+def prefix_length(scenario: Scenario) -> int:
+    prefix, planned = scenario.workload.shared_prefix, scenario.workload.context.planned_tokens
+    if prefix is None:
+        return 0
+    if prefix.length_tokens is not None:
+        return min(prefix.length_tokens, planned)
+    return math.floor(prefix.share_fraction * planned)
+
+
+def flat_scale(scenario: Scenario) -> Fraction:
+    load = scenario.workload
+    prefix = load.shared_prefix
+    share = Fraction(0)
+    if prefix is not None:
+        share = prefix.share_fraction
+        if share is None:
+            share = Fraction(prefix_length(scenario), load.context.planned_tokens)
+    return (1 + load.overhead_fraction) * (1 - share)
+
+
+def rank_copies(model: Model, tp: int) -> Fraction:
+    """Return copies of a session over the ranks: beyond one rank per K/V head each holds another."""
+    heads = model.attention[0].kv_heads
+    return Fraction(tp * max(1, math.ceil(Fraction(heads, tp))), heads)
+
+
+def session_size(scenario: Scenario, model: Model, cache: Cache, kv: str, tp: int) -> Size:
+    load, rate, copies = scenario.workload, token_bytes(model, kv), rank_copies(model, tp)
+    planned, prefix, chunk = load.context.planned_tokens, prefix_length(scenario), cache.chunk_tokens
+    shared, head = load.shared_prefix, Fraction(0)
+    if load.overhead_fraction is not None:
+        own = rate * planned * flat_scale(scenario)
+    elif shared is not None and shared.stored == "deducted":
+        own = rate * ((planned - prefix) // chunk * chunk)
+    else:
+        head = rate * (prefix // chunk * chunk)
+        own = rate * (planned // chunk * chunk) - head
+    groups = shared.groups if shared else 1
+    return Size(
+        rate=rate,
+        copies=copies,
+        stored=math.ceil(own * copies),
+        prefix=math.ceil(head * groups * copies),
+        resume=math.ceil(own) * copies,
+        staged=math.ceil((own + head) * copies),
+    )
+
+
+@dataclass(frozen=True)
+class Way:
+    """A machine with its layout and formats; `name` as the planner writes layouts."""
+
+    chassis: Chassis
+    gpu: Gpu
+    system: System | None
+    nodes: int
+    tp: int
+    pp: int
+    weights: str
+    kv: str
+    fabric: int
+
+    @property
+    def name(self) -> str:
+        words = [f"tp{self.tp}" if self.tp > 1 else "", f"pp{self.pp}" if self.pp > 1 else ""]
+        return "-".join(w for w in words if w) or "tp1"
+
+    @property
+    def gpus(self) -> int:
+        return self.nodes * self.chassis.n_gpus
+
+    @property
+    def replicas(self) -> int:
+        return self.gpus // (self.tp * self.pp)
+
+
+class LegalBuilds:
+    """The legal builds of one instance."""
+
+    def __init__(self, instance: Instance) -> None:
+        self.scenario, shelf = instance.scenario, instance.shelf
+        self.catalog: Catalog = shelf.catalog
+        self.model = shelf.models["model"]
+        self.engine = shelf.engines.engines["engine"]
+        self.cache = shelf.engines.caches["cache"]
+        self.people = count_people(self.scenario)
+        self.book = self.catalog.books["book"]
+        self.pooled = self.scenario.tiers.placement == "pooled"
+        self.prices = {p.part: p for p in self.book.prices}
+        self.case = self.scenario.finance.price_case
+
+    # -- builds ------------------------------------------------------------------------------
+
+    def builds(self) -> tuple[Own, ...]:
+        return tuple(build for way in self.ways() for build in self.populated(way))
+
+    def machines(self) -> Iterator[tuple[Chassis, Gpu, System | None]]:
+        fleet = self.scenario.fleet
+        for chassis in self.catalog.chassis().values():
+            if not chassis.whole_system and (not fleet.chassis or chassis.id in fleet.chassis):
+                for gpu in chassis.gpu_models:
+                    yield chassis, self.catalog.gpus()[gpu], None
+        for system in self.catalog.systems().values():
+            if not fleet.chassis or system.id in fleet.chassis or system.chassis in fleet.chassis:
+                yield self.catalog.chassis()[system.chassis], self.catalog.gpus()[system.gpu], system
+
+    def ways(self) -> Iterator[Way]:
+        serving, fleet = self.scenario.serving, self.scenario.fleet
+        for chassis, gpu, system in self.machines():
+            if fleet.gpus and gpu.id not in fleet.gpus:
+                continue
+            for weights in serving.weights:
+                if weights == "fp8" and gpu.architecture != "a":
+                    continue
+                for kv in serving.kv_formats:
+                    for nodes in fleet.group_nodes:
+                        for tp, pp in self.layouts(chassis.n_gpus, nodes):
+                            for fabric in self.fabric_cards(chassis.n_gpus, nodes):
+                                cards = self.cards(system, fabric)
+                                if cards <= chassis.nic_slots:
+                                    yield Way(chassis, gpu, system, nodes, tp, pp, weights, kv, fabric)
+
+    def cards(self, system: System | None, fabric: int) -> int:
+        cluster = self.catalog.cluster
+        wanted = {cluster.front_nic: cluster.front_nics, cluster.fabric_nic: fabric}
+        inside = {quantity.part: quantity.count for quantity in system.nics} if system else {}
+        return sum(max(wanted.get(name, 0), inside.get(name, 0)) for name in {**wanted, **inside})
+
+    def layouts(self, per_node: int, nodes: int) -> Iterator[tuple[int, int]]:
+        if self.scenario.serving.layouts == ("any",):
+            if nodes > 1:
+                yield per_node, nodes
+            else:
+                yield from ((tp, 1) for tp in (1, 2, 4) if per_node % tp == 0)
+            return
+        for text in self.scenario.serving.layouts:
+            degrees = {word[:2]: int(word[2:]) for word in text.split("-")}
+            tp, pp = degrees.get("tp", 1), degrees.get("pp", 1)
+            if (nodes == 1 and per_node % (tp * pp) == 0) or (
+                nodes > 1 and tp * pp == nodes * per_node and tp <= per_node
+            ):
+                yield tp, pp
+
+    def fabric_cards(self, per_node: int, nodes: int) -> set[int]:
+        if nodes > 1:
+            return {per_node}
+        return {2, 4, per_node} if self.pooled else {0}
+
+    def populated(self, way: Way) -> Iterator[Own]:
+        size = session_size(self.scenario, self.model, self.cache, way.kv, way.tp)
+        core = self.core_reach(way, size)
+        if core == 0:
+            return
+        for cpu, dimm, dimms, boot, boots in self.hosts(way):
+            for drive, drives in self.drive_sets(way):
+                build = self.build(way, size, core, (cpu, dimm, dimms, boot, boots), drive, drives)
+                if build is not None:
+                    yield build
+
+    def hosts(self, way: Way) -> Iterator[tuple[Cpu, Dimm, int, Drive, int]]:
+        chassis, system, boots = way.chassis, way.system, way.chassis.boot_drives
+        if system is not None:
+            boot = self.catalog.drives()[system.boot.part]
+            yield (
+                self.catalog.cpus()[system.cpu],
+                self.catalog.dimms()[system.dimms.part],
+                system.dimms.count,
+                boot,
+                boots,
+            )
+            return
+        boot = self.catalog.drives()[self.catalog.cluster.boot_drive]
+        for cpu in self.catalog.cpus().values():
+            if cpu.platform not in chassis.cpu_platforms:
+                continue
+            channels = chassis.n_cpus * cpu.memory_channels
+            for dimm in self.catalog.dimms().values():
+                for count in (channels, 2 * channels) if cpu.speed_2dpc else (channels,):
+                    if count <= chassis.dimm_slots and dimm.capacity_bytes <= chassis.max_dimm_bytes:
+                        yield cpu, dimm, count, boot, boots
+
+    def drive_sets(self, way: Way) -> Iterator[tuple[Drive | None, int]]:
+        if way.system is not None:
+            inside = way.system.drives
+            yield (self.catalog.drives()[inside[0].part], inside[0].count) if inside else (None, 0)
+        elif self.scenario.tiers.nvme == "none":
+            yield None, 0
+        else:
+            for drive in self.catalog.drives().values():
+                if drive.role == "data":
+                    yield from ((drive, count) for count in range(1, way.chassis.drive_bays + 1))
+
+    def build(
+        self, way: Way, size: Size, core: int, host: tuple[Cpu, Dimm, int, Drive, int], drive: Drive | None, drives: int
+    ) -> Own | None:
+        cpu, dimm, dimms, boot, boots = host
+        cluster, chassis = self.catalog.cluster, way.chassis
+        wanted = {cluster.front_nic: cluster.front_nics, cluster.fabric_nic: way.fabric}
+        inside = {quantity.part: quantity.count for quantity in way.system.nics} if way.system else {}
+        parts = [
+            (chassis.id, 1), (way.gpu.id, chassis.n_gpus), (cpu.id, chassis.n_cpus), (dimm.id, dimms), (boot.id, boots),
+            *((name, max(wanted.get(name, 0), inside.get(name, 0))) for name in {**wanted, **inside}),
+        ]  # fmt: skip
+        parts += [(drive.id, drives)] if drive else []
+        parts = [(name, count) for name, count in parts if count]
+        bought = parts
+        if way.system is not None:
+            extra = {name: count - inside.get(name, 0) for name, count in wanted.items()}
+            bought = [(way.system.id, 1), *((name, count) for name, count in extra.items() if count > 0)]
+        if any(name not in self.prices for name, _ in bought):
+            return None
+        watts = chassis.base_w + sum(
+            getattr(self.catalog.find(name), "power_w", 0) * count for name, count in parts if name != chassis.id
+        )
+        if watts > (chassis.psus - chassis.spare_psus) * chassis.psu_w:
+            return None
+        racks_per = min(cluster.rack_units // chassis.rack_units, cluster.rack_w // watts)
+        if racks_per < 1:
+            return None
+        gib = self.tier_gib(dimms * dimm.capacity_bytes, size)
+        gb = math.floor((drives * drive.capacity_bytes if drive else 0) * self.cache.space_fraction / GB)
+        reach = min(core, self.memory_reach(way, size, gib), self.drive_reach(way, size, gb, drive, drives))
+        if reach < 1 or not self.in_time(way, size, drive, drives):
+            return None
+        stocked = [*parts, *([(way.system.id, 1)] if way.system else [])]
+        ports = {name: nic.ports for name, nic in self.catalog.nics().items()}
+        return Own(
+            key=(
+                way.system.id if way.system else chassis.id, way.nodes, way.gpu.id, way.name, way.weights, way.kv,
+                cpu.id, dimm.id, dimms, drive.id if drive else None, drives, way.fabric,
+            ),
+            kv=way.kv, tp=way.tp, nodes=way.nodes, reach=reach,
+            parts=tuple((name, count * way.nodes) for name, count in stocked),
+            bought=tuple(bought), watts=watts * way.nodes, rack_units=chassis.rack_units * way.nodes,
+            racks_per=racks_per, front_ports=way.nodes * cluster.front_nics * ports[cluster.front_nic],
+            fabric_ports=way.nodes * way.fabric * ports[cluster.fabric_nic],
+            dram_gib=max(0, gib) * way.nodes, drive_gb=gb * way.nodes,
+        )  # fmt: skip
+
+    # -- what a group hosts ------------------------------------------------------------------
+
+    def most(self, have: int, need_per_session: Fraction) -> int:
+        """Return the most open sessions h <= open with h * need <= have, in parts of 1 / in flight."""
+        if have < 0:
+            return 0
+        if not need_per_session:
+            return self.all_parts
+        return min(self.all_parts, math.floor(have * max(1, self.people.in_flight) / need_per_session))
+
+    @property
+    def all_parts(self) -> int:
+        return self.people.open * max(1, self.people.in_flight)
+
+    def core_reach(self, way: Way, size: Size) -> int:
+        people, scenario = self.people, self.scenario
+        kv_bytes = self.kv_bytes(way)
+        slots = self.pool_sessions(way, kv_bytes) * way.replicas if kv_bytes > 0 else 0
+        if slots == 0:
+            return 0
+        flying = Fraction(people.in_flight, people.open)
+        bounds = [self.all_parts, self.most(slots, flying)]
+        turns = people.turns_per_s / people.open
+        rates, ceiling = scenario.workload.rates, self.cache.load_ceiling_fraction
+        if scenario.service is not None and people.in_flight:
+            bounds.append(self.most(self.decode_slots(way), flying))
+        if turns:
+            flops = self.prefill_rate(way) * self.engine.service.load_ceiling_fraction
+            bounds.append(
+                self.most(math.floor(flops), turns * (rates.new_tokens + Fraction(self.cache.chunk_tokens, 2)))
+            )
+            if self.offloads():
+                links = way.nodes * self.links(way) * self.cache.host_link_fraction * ceiling
+                bounds.append(self.most(math.floor(links), turns * size.resume))
+            if self.pooled:
+                nic = self.catalog.nics()[self.catalog.cluster.fabric_nic]
+                cards = Fraction(way.nodes * way.fabric * nic.ports * nic.port_bytes_per_s, 2)
+                bounds.append(self.most(math.floor(cards), turns * size.resume))
+        return min(bounds)
+
+    def offloads(self) -> bool:
+        return (self.scenario.tiers.dram, self.scenario.tiers.nvme) != ("none", "none")
+
+    def weight_bytes(self, way: Way) -> int:
+        """Return weight bytes of the fullest GPU: split matrices, whole norms, one end of the vocabulary."""
+        model, layer = self.model, self.model.attention[0]
+        head = layer.heads * (layer.key_dim + layer.value_dim) + layer.kv_heads * (layer.key_dim + layer.value_dim)
+        matrices = layer.layers * model.hidden * head
+        matrices += 3 * model.feed_forward.dense_layers * model.hidden * model.feed_forward.dense_size
+        ends = model.vocabulary * model.hidden * 2 * (2 if way.pp == 1 else 1)
+        stage = Fraction(math.ceil(Fraction(layer.layers, way.pp)), layer.layers)
+        norms = (2 * layer.layers + 1) * model.hidden * 2
+        return math.ceil(stage * (matrices * WEIGHT[way.weights] / way.tp + norms) + Fraction(ends, way.tp))
+
+    def kv_bytes(self, way: Way) -> int:
+        run = self.engine.runtime
+        visible = math.floor(way.gpu.memory_bytes * run.visible_fraction)
+        usable = math.floor(visible * self.engine.utilisation_fraction)
+        base = run.base_parallel_bytes if way.tp * way.pp > 1 else run.base_single_bytes
+        activations = run.logits_factor * run.max_sequences * self.model.vocabulary
+        activations += run.hidden_factor * run.batched_tokens * self.model.hidden
+        return usable - self.weight_bytes(way) - base - math.ceil(activations) - run.graphs_bytes
+
+    def rank_bytes_per_token(self, way: Way) -> Fraction:
+        layer = self.model.attention[0]
+        heads = max(1, math.ceil(Fraction(layer.kv_heads, way.tp)))
+        layers = math.ceil(Fraction(layer.layers, way.pp))
+        return layers * heads * (layer.key_dim + layer.value_dim) * ELEMENT[way.kv]
+
+    def pool_sessions(self, way: Way, kv_bytes: int) -> int:
+        load, block = self.scenario.workload, self.engine.block_tokens
+        rate, tokens, prefix = self.rank_bytes_per_token(way), load.context.planned_tokens, prefix_length(self.scenario)
+        if load.overhead_fraction is not None:
+            return math.floor(
+                kv_bytes / (rate * math.ceil(Fraction(tokens, block)) * block * flat_scale(self.scenario))
+            )
+        if load.shared_prefix is not None and load.shared_prefix.stored == "deducted":
+            tokens, prefix = tokens - prefix, 0
+        whole, shared = math.ceil(Fraction(tokens, block)) * block, prefix // block * block
+        once = rate * shared * (load.shared_prefix.groups if load.shared_prefix else 1)
+        return max(0, math.floor((kv_bytes - once) / (rate * (whole - shared))))
+
+    def decode_slots(self, way: Way) -> int:
+        service, context = self.scenario.service, self.scenario.workload.context.planned_tokens
+        bandwidth = way.gpu.memory_bandwidth_bytes_per_s * self.engine.service.decode_fraction
+        each = self.rank_bytes_per_token(way) * context
+        room = (Fraction(1, service.decode_tokens_per_s) - self.engine.service.step_floor_s) / way.pp * bandwidth
+        return way.replicas * max(0, min(4096, math.floor((room - self.weight_bytes(way)) / each)))
+
+    def prefill_rate(self, way: Way) -> int:
+        model, layer = self.model, self.model.attention[0]
+        head = (layer.heads + layer.kv_heads) * (layer.key_dim + layer.value_dim)
+        parameters = layer.layers * model.hidden * head + (2 * layer.layers + 1) * model.hidden
+        parameters += 3 * model.feed_forward.dense_layers * model.hidden * model.feed_forward.dense_size
+        parameters += model.vocabulary * model.hidden
+        context = self.scenario.workload.context.planned_tokens
+        attention = 2 * layer.layers * layer.heads * (layer.key_dim + layer.value_dim) * context
+        peak = (way.gpu.dense.fp8_flops if way.weights == "fp8" else None) or way.gpu.dense.bf16_flops
+        return math.floor(way.gpus * peak * self.engine.service.prefill_fraction / (2 * parameters + attention))
+
+    def links(self, way: Way) -> int:
+        chassis = way.chassis
+        return min(chassis.n_gpus * way.gpu.host_link_bytes_per_s, chassis.uplinks * chassis.uplink_bytes_per_s)
+
+    def tier_gib(self, ram: int, size: Size) -> int:
+        staging = self.scenario.tiers.staging_prefixes
+        staging = self.cache.staging_prefixes if staging is None else staging
+        pinned = math.floor(ram * self.cache.host_fraction)
+        return math.floor(Fraction(pinned, GIB)) - math.ceil(Fraction(staging * size.staged, GIB))
+
+    def memory_reach(self, way: Way, size: Size, gib: int) -> int:
+        if self.pooled or self.scenario.tiers.dram == "none":
+            return self.all_parts
+        have = math.floor(way.nodes * gib * GIB * self.cache.usable_fraction) - way.nodes * size.prefix
+        return self.most(have, Fraction(self.people.in_dram, self.people.open) * size.stored)
+
+    def drive_reach(self, way: Way, size: Size, gb: int, drive: Drive | None, drives: int) -> int:
+        people, tiers, bounds = self.people, self.scenario.tiers, [self.all_parts]
+        if tiers.nvme == "none":
+            return self.all_parts
+        if not self.pooled:
+            have = math.floor(way.nodes * gb * GB * self.cache.usable_fraction) - way.nodes * size.prefix
+            bounds.append(self.most(have, Fraction(people.on_drives, people.open) * size.stored))
+        turns = people.turns_per_s / people.open
+        if turns:
+            rates, ceiling = self.scenario.workload.rates, self.cache.load_ceiling_fraction
+            read = way.nodes * (drives * drive.read_bytes_per_s if drive else 0) * self.cache.drive_read_fraction
+            cold = 1 if tiers.dram == "none" else rates.cold_fraction
+            bounds.append(self.most(math.floor(read * ceiling), turns * cold * size.resume))
+            if tiers.nvme == "write-all":
+                write = way.nodes * (drives * drive.write_bytes_per_s if drive else 0) * self.cache.drive_write_fraction
+                tokens = rates.new_tokens + rates.answer_tokens
+                bounds.append(self.most(math.floor(write * ceiling), turns * tokens * size.rate * size.copies))
+        return min(bounds)
+
+    def in_time(self, way: Way, size: Size, drive: Drive | None, drives: int) -> bool:
+        service, rates = self.scenario.service, self.scenario.workload.rates
+        if service is None or not self.people.turns_per_s:
+            return True
+        own = Fraction(self.prefill_rate(way) * way.tp * way.pp, way.gpus)
+        if own == 0:
+            return False
+        seconds = rates.new_tokens / own
+        if self.offloads():
+            links = self.links(way) * self.cache.host_link_fraction * Fraction(way.tp, way.chassis.n_gpus)
+            seconds += size.resume / links
+        if self.scenario.tiers.nvme != "none" and drive is not None:
+            seconds += size.resume / (drives * drive.read_bytes_per_s * self.cache.drive_read_fraction)
+        return math.ceil(seconds * 1000) <= math.floor(service.first_token_s * 1000)
