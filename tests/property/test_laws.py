@@ -178,3 +178,25 @@ def test_solving_twice_gives_the_same_plan(world: dict[str, str]) -> None:
     assume(first is not None)
     again = solve_scenario(asked, shelf())
     assert (again.outcome.counts, again.outcome.value) == (first.outcome.counts, first.outcome.value)
+
+
+def test_pools_that_just_hold_all_in_flight_are_enough() -> None:
+    # Nine sessions in flight fit three groups of three slots however many are open: floored to whole
+    # sessions per group, 11 open sessions once took a fourth group that 12 did not.
+    world = {
+        "fleet.gpus": "[h200-sxm]",
+        "serving.layouts": "[tp8]",
+        "serving.kv_formats": "[bf16]",
+        "fleet.spare_groups": "0",
+        "workload.active_per_user": "1",
+        "workload.sessions_per_user": "1",
+        "workload.in_flight": "7",
+        "workload.duty": "null",
+        "tiers.dram": "none",
+        "tiers.nvme": "none",
+        "workload.rates": "null",
+        "service": "null",
+    }
+    costs = [cost(scenario(world | {"workload.users": str(users)})) for users in (10, 11, 12, 13)]
+    assert costs == sorted(costs)
+    assert costs[1] == costs[2]
