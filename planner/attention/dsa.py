@@ -11,19 +11,17 @@ from collections.abc import Mapping
 from typing import Literal
 
 from planner.attention.base import FAMILIES, CachePart, Weights, row
-from planner.attention.mla import Mla, latent_formats
-from planner.fields import Count, Whole, record
+from planner.attention.mla import Latent
+from planner.fields import Count, record
 
 
 @FAMILIES.register("dsa")
 @record
-class Dsa:
+class Dsa(Latent):
     """Layers with latent attention behind an indexer.
 
     Attributes
     ----------
-    layers, heads, rank, rope, nope, value_dim, query_rank
-        As in `planner.attention.mla.Mla`.
     indexer_layers : int
         How many of the layers own an indexer and store its keys.
     indexer_heads, indexer_dim : int
@@ -33,35 +31,17 @@ class Dsa:
     """
 
     family: Literal["dsa"] = "dsa"
-    layers: Count
-    heads: Count
-    rank: Count
-    rope: Whole
-    nope: Count
-    value_dim: Count
-    query_rank: Count
     indexer_layers: Count
     indexer_heads: Count
     indexer_dim: Count
     topk: Count
-
-    @property
-    def _latent(self) -> Mla:
-        return Mla(
-            layers=self.layers, heads=self.heads, rank=self.rank, rope=self.rope, nope=self.nope,
-            value_dim=self.value_dim, query_rank=self.query_rank,
-        )  # fmt: skip
-
-    def formats(self) -> Mapping[str, str]:
-        """Return the formats of the latent vector; the indexer's keys stay fp8."""
-        return latent_formats()
 
     def cache_parts(self, kv_format: str) -> tuple[CachePart, ...]:
         """Return the latent cache and the indexer's."""
         key = self.indexer_dim + row(4 * self.indexer_dim, 128)
         formula = f"{self.indexer_dim} fp8 + an fp32 scale per 128"
         indexer = CachePart("indexer key", self.indexer_layers, key, context_sharded=False, row_formula=formula)
-        return (*self._latent.cache_parts(kv_format), indexer)
+        return (self.latent_part(kv_format), indexer)
 
     def weights(self, hidden: int) -> tuple[Weights, ...]:
         """Return those of latent attention and, copied on every rank, the indexer's."""
@@ -69,24 +49,16 @@ class Dsa:
         matrices = queries + hidden * self.indexer_dim
         small = hidden * self.indexer_heads + 2 * self.indexer_dim
         return (
-            *self._latent.weights(hidden),
+            *self.latent_weights(hidden),
             Weights("indexer projections", self.indexer_layers * matrices, "linear", "none"),
             Weights("indexer head weights and norm", self.indexer_layers * small, "other", "none"),
         )
 
-    def copied_weights(self) -> int:
-        """Return the absorbed projections of latent attention."""
-        return self._latent.copied_weights()
-
     def prefill_flops(self, position: int) -> int:
         """Return sparse attention plus the indexer's scan of all earlier tokens."""
         scan = 2 * self.indexer_layers * self.indexer_heads * self.indexer_dim * position
-        return self._latent.prefill_flops(min(position, self.topk)) + scan
+        return self.latent_flops(min(position, self.topk)) + scan
 
     def read_fraction_tokens(self, context: int) -> Mapping[str, int]:
         """Return topk latents but every indexer key."""
         return {"latent": min(context, self.topk), "indexer key": context}
-
-    def tensor_limit(self) -> int:
-        """Return the query heads."""
-        return self.heads

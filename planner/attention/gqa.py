@@ -29,10 +29,9 @@ def head_row_bytes(kv_format: str, key_dim: int, value_dim: int) -> Fraction:
     return (key_dim + value_dim) * element + beside
 
 
-@FAMILIES.register("gqa")
 @record
-class Gqa:
-    """Layers with grouped-query attention.
+class Heads:
+    """Layers with key/value heads, whatever part of the context they see.
 
     Attributes
     ----------
@@ -52,7 +51,6 @@ class Gqa:
         Whether each head has a learned sink.
     """
 
-    family: Literal["gqa"] = "gqa"
     layers: Count
     heads: Count
     kv_heads: Count
@@ -66,12 +64,6 @@ class Gqa:
     def formats(self) -> Mapping[str, str]:
         """Return the KV formats of K/V heads."""
         return {name: word for name, (_, _, word) in _ELEMENTS.items()}
-
-    def cache_parts(self, kv_format: str) -> tuple[CachePart, ...]:
-        """Return one cache of K and V rows."""
-        per_head = head_row_bytes(kv_format, self.key_dim, self.value_dim)
-        formula = f"{self.kv_heads} kv heads x ({self.key_dim} + {self.value_dim}), {kv_format}"
-        return (CachePart("K and V", self.layers, self.kv_heads * per_head, self.kv_heads, row_formula=formula),)
 
     def weights(self, hidden: int) -> tuple[Weights, ...]:
         """Return projections, biases and norms."""
@@ -90,14 +82,36 @@ class Gqa:
         """Return 0: nothing is absorbed."""
         return 0
 
+    def tensor_limit(self) -> int:
+        """Return the query heads."""
+        return self.heads
+
+    def part(self, kv_format: str) -> CachePart:
+        """Return the cache of K and V rows over the whole context."""
+        per_head = head_row_bytes(kv_format, self.key_dim, self.value_dim)
+        formula = f"{self.kv_heads} kv heads x ({self.key_dim} + {self.value_dim}), {kv_format}"
+        return CachePart("K and V", self.layers, self.kv_heads * per_head, self.kv_heads, row_formula=formula)
+
+    def attention_flops(self, seen: int) -> int:
+        """Return 2 FLOP per multiply-add for scores and values over `seen` earlier tokens."""
+        return 2 * self.layers * self.heads * (self.key_dim + self.value_dim) * seen
+
+
+@FAMILIES.register("gqa")
+@record
+class Gqa(Heads):
+    """Layers with multi-head, grouped-query or multi-query attention over the whole context."""
+
+    family: Literal["gqa"] = "gqa"
+
+    def cache_parts(self, kv_format: str) -> tuple[CachePart, ...]:
+        """Return one cache of K and V rows."""
+        return (self.part(kv_format),)
+
     def prefill_flops(self, position: int) -> int:
-        """Return 2 FLOP per multiply-add for scores and values over all earlier tokens."""
-        return 2 * self.layers * self.heads * (self.key_dim + self.value_dim) * position
+        """Return the work over all earlier tokens."""
+        return self.attention_flops(position)
 
     def read_fraction_tokens(self, context: int) -> Mapping[str, int]:
         """Return the whole context."""
         return {"K and V": context}
-
-    def tensor_limit(self) -> int:
-        """Return the query heads."""
-        return self.heads

@@ -37,10 +37,9 @@ def latent_formats() -> Mapping[str, str]:
     return {name: word for name, (_, word) in _ROWS.items()}
 
 
-@FAMILIES.register("mla")
 @record
-class Mla:
-    """Layers with multi-head latent attention.
+class Latent:
+    """Layers with a latent vector per token, dense or behind an indexer.
 
     Attributes
     ----------
@@ -58,7 +57,6 @@ class Mla:
         ``q_lora_rank``; 0 where queries are not compressed.
     """
 
-    family: Literal["mla"] = "mla"
     layers: Count
     heads: Count
     rank: Count
@@ -71,13 +69,21 @@ class Mla:
         """Return the formats of the latent vector."""
         return latent_formats()
 
-    def cache_parts(self, kv_format: str) -> tuple[CachePart, ...]:
+    def copied_weights(self) -> int:
+        """Return W_UK and W_UV, which engines absorb into BF16 copies for decode."""
+        return self.layers * self.heads * (self.nope + self.value_dim) * self.rank
+
+    def tensor_limit(self) -> int:
+        """Return the query heads."""
+        return self.heads
+
+    def latent_part(self, kv_format: str) -> CachePart:
         """Return the latent cache."""
         formula = f"latent {self.rank} + rope {self.rope}, {kv_format}"
         size = latent_row_bytes(kv_format, self.rank, self.rope)
-        return (CachePart("latent", self.layers, size, row_formula=formula),)
+        return CachePart("latent", self.layers, size, row_formula=formula)
 
-    def weights(self, hidden: int) -> tuple[Weights, ...]:
+    def latent_weights(self, hidden: int) -> tuple[Weights, ...]:
         """Return the down-projections (copied), the per-head matrices (split) and the norms."""
         query_in = self.query_rank or hidden
         down = hidden * (self.rank + self.rope) + hidden * self.query_rank
@@ -91,18 +97,30 @@ class Mla:
             Weights("attention norms", self.layers * norms, "other", "none"),
         )
 
-    def copied_weights(self) -> int:
-        """Return W_UK and W_UV, which engines absorb into BF16 copies for decode."""
-        return self.layers * self.heads * (self.nope + self.value_dim) * self.rank
+    def latent_flops(self, seen: int) -> int:
+        """Return the work over `seen` tokens in latent space: scores over rank + rope, values over rank."""
+        return 2 * self.layers * self.heads * (2 * self.rank + self.rope) * seen
+
+
+@FAMILIES.register("mla")
+@record
+class Mla(Latent):
+    """Layers with dense multi-head latent attention."""
+
+    family: Literal["mla"] = "mla"
+
+    def cache_parts(self, kv_format: str) -> tuple[CachePart, ...]:
+        """Return the latent cache."""
+        return (self.latent_part(kv_format),)
+
+    def weights(self, hidden: int) -> tuple[Weights, ...]:
+        """Return the parameters of latent attention."""
+        return self.latent_weights(hidden)
 
     def prefill_flops(self, position: int) -> int:
-        """Return the work in latent space: scores over rank + rope, values over rank."""
-        return 2 * self.layers * self.heads * (2 * self.rank + self.rope) * position
+        """Return the work over all earlier tokens."""
+        return self.latent_flops(position)
 
     def read_fraction_tokens(self, context: int) -> Mapping[str, int]:
         """Return the whole context."""
         return {"latent": context}
-
-    def tensor_limit(self) -> int:
-        """Return the query heads."""
-        return self.heads
