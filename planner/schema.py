@@ -85,10 +85,11 @@ def _record(record: type) -> dict[str, Any]:
 
 
 def _class_named(name: str) -> type | None:
-    from planner import attention, engines, hardware, models, scenario, workload
+    from planner import attention, engines, hardware, models, prices, scenario, workload
 
     for module in (
         hardware,
+        prices,
         models,
         engines,
         scenario,

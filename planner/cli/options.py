@@ -77,7 +77,7 @@ def write(report: Report, form: str | None, output: Path | None) -> None:
     from planner.render import OUTPUTS
 
     if output is not None and (not output.name or output.is_dir()):
-        raise UsageError(f"-o '{output}': is no file name")
+        raise UsageError(f"-o '{output if output.name else ''}': is no file name")
     if form is None:
         by_suffix = {suffix: name for name in OUTPUTS for suffix in OUTPUTS[name].suffixes}
         if output is not None and output.suffix.lower() not in by_suffix:

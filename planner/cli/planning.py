@@ -142,7 +142,7 @@ def compare(
         planner = _planner(scenario, sets, variant, catalog, prices, solver, time_limit)
         path, points = _sweep(over, planner)
     else:
-        path, points = "variant", _variants(scenario, variants or "", sets, catalog, prices, solver)
+        path, points = "variant", _variants(scenario, variants or "", sets, catalog, prices, solver, time_limit)
     write(compare_report(title, path, points), form, output)
     _end(*(point.plan for point in points if point.plan))
 
@@ -173,20 +173,21 @@ def _sweep(over: str, planner: Callable[[Override], Plan]) -> tuple[str, list[Po
 
 
 def _variants(
-    scenario: str, names: str, sets: Sets, catalog: CatalogDirs, prices: PriceFiles, solver: str
-) -> list[Point]:
+    scenario: str, names: str, sets: Sets, catalog: CatalogDirs, prices: PriceFiles, solver: str,
+    time_limit: float | None,
+) -> list[Point]:  # fmt: skip
     from planner.errors import InfeasibleError, PriceMissingError
     from planner.planning import make_plan
-    from planner.questions.sweep import Point, split_words
+    from planner.questions.sweep import Point, short_reason, split_words
 
     shelf = load(catalog, prices)
     points: list[Point] = []
     for name in ("(as written)", *split_words(names, "--variants")):
         one = read_scenario(scenario, shelf, sets, None if name.startswith("(") else name)
         try:
-            points.append(Point(name, make_plan(one, shelf, solver, compare=False)))
+            points.append(Point(name, make_plan(one, shelf, solver, time_limit, compare=False)))
         except (InfeasibleError, PriceMissingError) as fault:
-            points.append(Point(name, None, str(fault).splitlines()[0]))
+            points.append(Point(name, None, short_reason(fault)))
     return points
 
 

@@ -71,15 +71,19 @@ def sweep(path: str, values: Sequence[str], plan_with: Callable[[Override], Plan
         try:
             points.append(Point(value, plan_with(Override(path, value))))
         except (InfeasibleError, PriceMissingError) as fault:
-            points.append(Point(value, None, str(fault).splitlines()[0]))
+            points.append(Point(value, None, short_reason(fault)))
     return points
 
 
 def point_row(path: str, point: Point) -> dict[str, Any]:
-    """Return a point as plain values; None where there is no plan."""
+    """Return a point as plain values; None where there is no plan.
+
+    The swept value stands first, marked so that no result shares its name.
+    """
     plan = point.plan
-    row: dict[str, Any] = {path: int(point.value) if point.value.isdigit() else point.value}
-    row |= {
+    value = int(point.value) if point.value.isdigit() else point.value
+    return {
+        f"over {path}": value,
         "status": plan.status if plan else "no plan",
         "n_nodes": plan.n_nodes if plan else None,
         "n_gpus": plan.n_gpus if plan else None,
@@ -93,7 +97,13 @@ def point_row(path: str, point: Point) -> dict[str, Any]:
         "currency": plan.cost.currency if plan else None,
         "reason": point.fault or None,
     }
-    return row
+
+
+def short_reason(fault: Exception) -> str:
+    """Return the gist of an error in one line: its head and the first reason below it."""
+    head, *rest = str(fault).splitlines()
+    first = rest[0].strip().removeprefix("- ") if rest else ""
+    return f"{head} {first}".strip()
 
 
 def frame(path: str, points: Sequence[Point]) -> pandas.DataFrame:

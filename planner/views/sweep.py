@@ -19,7 +19,7 @@ def _points_table(path: str, points: Sequence[Point], title: str) -> Table:
     for point in points:
         row = point_row(path, point)
         if point.plan is None:
-            rows.append((point.value, "-", "-", "-", "-", "-", "-", "-", point.fault))
+            rows.append((point.value, "-", "-", "-", "-", "-", "-", "-", "no plan"))
             continue
         rows.append((
             point.value, row["n_nodes"], row["n_gpus"], row["gpus"], row["kv_format"], row["layout"],
@@ -33,15 +33,21 @@ def _points_table(path: str, points: Sequence[Point], title: str) -> Table:
 def sweep_report(title: str, path: str, points: Sequence[Point]) -> Report:
     """Return the report of ``planner nodes --over``."""
     table = _points_table(path, points, f"Nodes over {path}")
-    note = "cost never falls as the load grows; the cheapest plan's node count may"
-    return Report({"over": path, "points": list(table.plain)}, [Text([title]), table, Text([note])], table)
+    note = Text(["cost never falls as the load grows; the cheapest plan's node count may"])
+    blocks: list[Text | Table] = [Text([title]), table, *_reasons(points), note]
+    return Report({"over": path, "points": list(table.plain)}, blocks, table)
+
+
+def _reasons(points: Sequence[Point]) -> list[Text]:
+    told = [f"{point.value}: {point.fault}" for point in points if point.plan is None]
+    return [Text(told, "Why there is no plan")] if told else []
 
 
 def compare_report(title: str, path: str, points: Sequence[Point]) -> Report:
     """Return the report of ``planner compare``."""
     table = _points_table(path, points, f"Side by side: {path}")
     why = list(explain_costs(points))
-    blocks: list[Text | Table] = [Text([title]), table]
+    blocks: list[Text | Table] = [Text([title]), table, *_reasons(points)]
     if why:
         blocks.append(Text(why, "Why cost does not scale with bytes"))
     return Report({"over": path, "points": list(table.plain), "why": why}, blocks, table)

@@ -1,0 +1,79 @@
+"""One golden program per fleet rule, one golden line per group limit."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from planner.constraints import FLEET_RULES, GROUP_LIMITS, reach
+from planner.formulation.builder import to_lp_text
+from planner.formulation.rows import make_program
+from planner.problem import Problem, Situation
+from planner.scenario import Fleet, Limits, Tiers
+from planner.units import Money
+from tests.unit import tiny
+
+Golden = Callable[[str, str], None]
+LP = Path(__file__).parent / "files" / "lp"
+POOLED = Tiers(cache="cache", placement="pooled")
+ALL_LINES = ("budget", "power")
+"""Rules that count cluster lines: their programs hold lots and racks, the others racks only."""
+
+SCENARIOS = {
+    "sessions": tiny.scenario(fleet=Fleet(spare_groups=2)),
+    "budget": tiny.scenario(limits=Limits(budget=Money("USD", 3_000_000))),
+    "power": tiny.scenario(limits=Limits(power_w=3500)),
+    "rack_units": tiny.scenario(limits=Limits(rack_units=12)),
+    "nodes": tiny.scenario(fleet=Fleet(max_nodes=3)),
+    "builds": tiny.scenario(fleet=Fleet(max_builds=1)),
+    "stock": tiny.scenario(limits=Limits(stock={"gpu": 7, "dimm": 9})),
+    "dram_pool": tiny.scenario(tiers=POOLED, fleet=Fleet(spare_groups=1)),
+    "nvme_pool": tiny.scenario(tiers=POOLED),
+}
+
+
+def problem_of(kind: str) -> Problem:
+    lines = tiny.LINES if kind in ALL_LINES else ()
+    return tiny.problem(SCENARIOS[kind], (8, 12), tiny.catalog(lines))
+
+
+@pytest.mark.parametrize("kind", list(FLEET_RULES))
+def test_program_of_a_rule(kind: str, golden: Golden) -> None:
+    problem = problem_of(kind)
+    assert FLEET_RULES[kind].active(problem.at)
+    program = make_program(problem)
+    text = to_lp_text(program, problem.capex_terms_of(program))
+    assert any(row.name.partition("_")[2].startswith(kind) for row in program.rows)
+    golden(f"lp/{kind}.lp", text)
+
+
+def test_every_rule_has_a_program_and_every_program_a_rule(update_golden: bool) -> None:
+    assert set(SCENARIOS) == set(FLEET_RULES)
+    if not update_golden:
+        assert {path.stem for path in LP.glob("*.lp")} == set(FLEET_RULES)
+
+
+def test_programs_are_in_small_whole_numbers() -> None:
+    for kind in FLEET_RULES:
+        for row in make_program(problem_of(kind)).rows:
+            assert all(isinstance(value, int) for value in (*row.terms.values(), row.rhs))
+            assert max(map(abs, row.terms.values()), default=0) < 10**7
+
+
+def limit_line(kind: str) -> str:
+    scenario = tiny.scenario(tiers=POOLED) if kind == "fabric" else tiny.scenario()
+    core = tiny.core(fabric_nic=tiny.FABRIC, fabric_nics=2) if kind == "fabric" else tiny.core()
+    limit, build, at = GROUP_LIMITS[kind], tiny.build(one=core), Situation.of(scenario)
+    hosts = reach(limit, build, at)
+    return f"{kind}: need {limit.need(build, at)} {limit.unit} per open session, have {limit.have(build, at)}, " + (
+        f"hosts {hosts}/{at.scale}\n" if hosts is not None else "hosts any number\n"
+    )
+
+
+def test_every_group_limit(golden: Golden) -> None:
+    # All of them come out of the registry: a new one changes the file.
+    golden(
+        "group_limits.txt", "".join(f"{limit_line(kind)}    {GROUP_LIMITS[kind].formula}\n" for kind in GROUP_LIMITS)
+    )

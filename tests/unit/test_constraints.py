@@ -1,0 +1,269 @@
+"""Every limit and rule on a build that can be computed by hand.
+
+20 open sessions, 10 active, 5 in flight, 5 warm, 5 cold; 4 MiB each; 0.1 turns per second, so
+0.005 per open session. Links: 2 x 16 GB/s behind one uplink of 20 GB/s, half of it reached, half
+of that planned. See `tests.unit.tiny`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from fractions import Fraction
+from itertools import product
+
+import pytest
+
+from planner.constraints import FLEET_RULES, GROUP_LIMITS, reach
+from planner.constraints.sessions import add_covering_rows, surviving
+from planner.hardware import Quantity, System
+from planner.layout import Layout
+from planner.problem import Problem, Situation
+from planner.program import Program, Row
+from planner.scenario import Fleet, Limits, Scenario, Tiers
+from planner.units import Money
+from planner.workload import SharedPrefix
+from tests.unit import tiny
+from tests.unit.tiny import GB, GIB, MIB, PERCENT
+
+POOLED = Tiers(cache="cache", placement="pooled")
+
+# kind: what a group has, what an open session needs, how many fifths of an open session a group hosts: 5 are in flight.
+BY_HAND = {
+    "hbm": (6, Fraction(5, 20), 120),
+    # step(n) = 10 ms + (1 GB of weights + n x 4 MiB) / 500 GB/s <= 20 ms for n = 953; two replicas.
+    "decode": (2 * 953, Fraction(5, 20), 38120),
+    # 2 x 64 GiB x 75 % = 96 GiB, less 2 staged sessions (1 GiB); half of it usable; 15 of 20 sessions in it.
+    "dram": (95 * GIB // 2, Fraction(15, 20) * 4 * MIB, 81066),
+    # 2 TB x 80 % = 1,600 GB, half usable; all 20 sessions in it.
+    "nvme": (800 * GB, Fraction(4 * MIB), 953674),
+    "host_link": (5 * GB, Fraction(4 * MIB, 200), 1192092),
+    # 2 x 4 GB/s x 50 % x 50 %; every tenth turn.
+    "nvme_read": (2 * GB, Fraction(4 * MIB, 2000), 4768371),
+    # 2 x 2 GB/s x 25 % x 50 %; 768 tokens of 4,096 B a turn.
+    "nvme_write": (GB // 2, Fraction(768 * 4096, 200), 158945),
+    # 2 x 100 TFLOP/s x 50 % over 2 x 18,346,496 + 16,777,216 FLOP per token, half planned; 512 + 128 tokens a turn.
+    "prefill": (935_100, Fraction(640, 200), 1461093),
+    # 1.05 ms from drives, 0.84 ms over a GPU's half of the links, 0.55 ms to prefill 512 tokens: 3 of 1,000 ms.
+    "first_token": (997, Fraction(0), None),
+    # 2 cards of 10 GB/s, half planned.
+    "fabric": (10 * GB, Fraction(4 * MIB, 200), 2384185),
+}
+
+
+def scenario_of(kind: str) -> Scenario:
+    return tiny.scenario(tiers=POOLED) if kind == "fabric" else tiny.scenario()
+
+
+@pytest.mark.parametrize("kind", list(GROUP_LIMITS))
+def test_group_limit_by_hand(kind: str) -> None:
+    at = Situation.of(scenario_of(kind))
+    core = tiny.core(fabric_nic=tiny.FABRIC, fabric_nics=2) if kind == "fabric" else tiny.core()
+    limit, build = GROUP_LIMITS[kind], tiny.build(one=core)
+    assert limit.active(at)
+    assert (limit.have(build, at), limit.need(build, at), reach(limit, build, at)) == BY_HAND[kind]
+
+
+@pytest.mark.parametrize(
+    ("kind", "change"),
+    [
+        ("hbm", {"workload": tiny.workload(active_per_user=0)}),
+        ("decode", {"service": None}),
+        ("dram", {"tiers": Tiers(cache="cache", dram="none")}),
+        ("nvme", {"tiers": Tiers(cache="cache", nvme="none")}),
+        ("host_link", {"tiers": Tiers(cache="cache", dram="none", nvme="none")}),
+        ("host_link", {"workload": tiny.workload(rates=None)}),
+        ("nvme_read", {"tiers": Tiers(cache="cache", nvme="none")}),
+        ("nvme_write", {"tiers": Tiers(cache="cache", nvme="spill")}),
+        ("prefill", {"workload": tiny.workload(rates=None)}),
+        ("first_token", {"service": None}),
+        ("fabric", {}),
+    ],
+)
+def test_group_limit_that_is_not_asked_for(kind: str, change: dict[str, object]) -> None:
+    assert not GROUP_LIMITS[kind].active(Situation.of(tiny.scenario(**change)))
+
+
+def test_two_nodes_have_twice_the_tiers_and_links() -> None:
+    at = Situation.of(tiny.scenario())
+    one, two = tiny.build(), tiny.build(one=tiny.core(n_nodes=2))
+    for kind in ("nvme", "host_link", "nvme_read", "nvme_write"):
+        assert GROUP_LIMITS[kind].have(two, at) == 2 * GROUP_LIMITS[kind].have(one, at)
+    assert GROUP_LIMITS["dram"].have(two, at) == 95 * GIB
+
+
+def test_every_node_stores_the_shared_prefix_once() -> None:
+    scenario = tiny.scenario(workload=tiny.workload(shared_prefix=SharedPrefix(length_tokens=256, groups=3)))
+    at, build = Situation.of(scenario), tiny.build(scenario)
+    assert GROUP_LIMITS["nvme"].have(build, at) == 800 * GB - 3 * MIB
+    assert GROUP_LIMITS["nvme"].need(build, at) == 3 * MIB
+
+
+def test_copies_are_pulled_over_the_links_by_every_rank() -> None:
+    at = Situation.of(tiny.scenario())
+    assert GROUP_LIMITS["host_link"].need(tiny.build(one=tiny.core(layout=Layout(tp=4))), at) == Fraction(8 * MIB, 200)
+
+
+def test_all_resumes_come_from_drives_without_host_memory() -> None:
+    at = Situation.of(tiny.scenario(tiers=Tiers(cache="cache", dram="none")))
+    assert GROUP_LIMITS["nvme_read"].need(tiny.build(), at) == Fraction(4 * MIB, 200)
+
+
+def test_parts_of_a_session_are_shares_of_those_in_flight() -> None:
+    at = Situation.of(tiny.scenario())
+    assert (at.scale, at.open_parts) == (5, 100)
+    idle = Situation.of(tiny.scenario(workload=tiny.workload(active_per_user=0)))
+    assert (idle.scale, idle.open_parts) == (1, 20)
+
+
+def test_parts_waste_no_slot() -> None:
+    # 60 of 2,000 sessions in flight on three groups of 20 slots: whole sessions would be 666 + 666 + 666.
+    at = Situation.of(tiny.scenario(workload=tiny.workload(users=1000, duty_fraction=6 * PERCENT)))
+    one = tiny.core(replicas=4, pool=replace(tiny.core().pool, sessions=5))
+    most = reach(GROUP_LIMITS["hbm"], tiny.build(one=one), at)
+    assert (at.open, at.sessions.in_flight, most) == (2000, 60, 40_000)
+    assert at.open_parts == 3 * 40_000
+
+
+def test_first_token_later_than_promised_hosts_nothing() -> None:
+    late = replace(tiny.scenario().service, first_token_s=Fraction(2, 1000))  # type: ignore[type-var]
+    at = Situation.of(tiny.scenario(service=late))
+    assert reach(GROUP_LIMITS["first_token"], tiny.build(), at) == 0
+
+
+def test_staging_overrides_and_may_eat_the_tier() -> None:
+    at = Situation.of(tiny.scenario(tiers=Tiers(cache="cache", staging_prefixes=10**6)))
+    assert GROUP_LIMITS["dram"].have(tiny.build(), at) < 0
+    assert reach(GROUP_LIMITS["dram"], tiny.build(), at) == 0
+
+
+def checks(problem: Problem, kind: str, counts: dict[int, int]) -> list[tuple[int, int, str, bool]]:
+    rule = FLEET_RULES[kind]
+    assert rule.active(problem.at)
+    return [(c.need, c.have, c.unit, c.met) for c in rule.check(problem, counts)]
+
+
+def limits(**values: object) -> Problem:
+    return tiny.problem(tiny.scenario(limits=Limits(**values)), (8, 12))  # type: ignore[arg-type]
+
+
+def fleet(**values: object) -> Problem:
+    return tiny.problem(tiny.scenario(fleet=Fleet(**values)), (8, 12))  # type: ignore[arg-type]
+
+
+def test_sessions_rule() -> None:
+    assert checks(fleet(), "sessions", {0: 1, 1: 1}) == [(20, 20, "sessions", True)]
+    assert checks(fleet(), "sessions", {0: 2}) == [(20, 16, "sessions", False)]
+    # The largest group in use is lost.
+    assert checks(fleet(spare_groups=1), "sessions", {0: 1, 1: 2}) == [(20, 20, "sessions", True)]
+    assert checks(fleet(spare_groups=1), "sessions", {0: 3}) == [(20, 16, "sessions", False)]
+
+
+def test_budget_rule() -> None:
+    # Three nodes cost 29,326.12: see test_costs.
+    for cents, met in ((2_932_612, True), (2_932_611, False)):
+        assert checks(limits(budget=Money("USD", cents)), "budget", {0: 3}) == [(2_932_612, cents, "cents", met)]
+
+
+def test_power_rule() -> None:
+    for watts, met in ((3150, True), (3149, False)):
+        assert checks(limits(power_w=watts), "power", {0: 3}) == [(3150, watts, "W", met)]
+
+
+def test_rack_units_rule() -> None:
+    assert checks(limits(rack_units=12), "rack_units", {0: 2, 1: 1}) == [(12, 12, "RU", True)]
+    assert checks(limits(rack_units=11), "rack_units", {0: 2, 1: 1}) == [(12, 11, "RU", False)]
+
+
+def test_nodes_rule() -> None:
+    assert checks(fleet(max_nodes=3), "nodes", {0: 2, 1: 1}) == [(3, 3, "nodes", True)]
+    assert checks(fleet(max_nodes=2), "nodes", {0: 2, 1: 1}) == [(3, 2, "nodes", False)]
+
+
+def test_builds_rule() -> None:
+    assert checks(fleet(max_builds=1), "builds", {0: 5}) == [(1, 1, "builds", True)]
+    assert checks(fleet(max_builds=1), "builds", {0: 1, 1: 1}) == [(2, 1, "builds", False)]
+
+
+def test_stock_rule_counts_pieces() -> None:
+    problem = limits(stock={"gpu": 6, "dimm": 7})
+    # Build 0 has 2 DIMMs, build 1 has 4.
+    assert checks(problem, "stock", {0: 2, 1: 1}) == [(6, 6, "pieces", True), (8, 7, "pieces", False)]
+
+
+def test_stock_counts_a_system_and_what_is_in_it() -> None:
+    from planner.build import group_pieces
+
+    system = System(
+        id="system",
+        name="S",
+        vendor="V",
+        chassis="chassis",
+        gpu="gpu",
+        cpu="cpu",
+        dimms=Quantity(part="dimm", count=2),
+        boot=Quantity(part="boot", count=1),
+    )
+    build = tiny.build(one=tiny.core(system=system, n_nodes=2))
+    assert [group_pieces(build, part) for part in ("system", "gpu", "dimm", "rack")] == [2, 4, 4, 0]
+
+
+def pooled(spares: int = 0) -> Problem:
+    scenario = tiny.scenario(tiers=POOLED, fleet=Fleet(spare_groups=spares))
+    return tiny.problem(scenario, (8, 12))
+
+
+def test_pool_of_host_memory() -> None:
+    # 15 sessions of 4 MiB, half usable: 120 MiB, so 1 GiB; a group has 95 or 191 GiB.
+    assert checks(pooled(), "dram_pool", {0: 1, 1: 1}) == [(GIB, 286 * GIB, "B", True)]
+    assert checks(pooled(1), "dram_pool", {0: 1, 1: 1}) == [(GIB, 95 * GIB, "B", True)]
+    assert checks(pooled(1), "dram_pool", {0: 1}) == [(GIB, 0, "B", False)]
+
+
+def test_pool_of_drives() -> None:
+    assert checks(pooled(), "nvme_pool", {0: 2}) == [(GB, 3200 * GB, "B", True)]
+    assert checks(pooled(2), "nvme_pool", {0: 3}) == [(GB, 1600 * GB, "B", True)]
+
+
+def test_every_rule_has_a_test_here() -> None:
+    tested = {"sessions", "budget", "power", "rack_units", "nodes", "builds", "stock", "dram_pool", "nvme_pool"}
+    assert set(FLEET_RULES) == tested
+    assert set(GROUP_LIMITS) == set(BY_HAND)
+
+
+@pytest.mark.parametrize(
+    ("counts", "spares", "left"),
+    [({0: 2, 1: 3}, 0, 38), ({0: 2, 1: 3}, 1, 28), ({0: 2, 1: 3}, 2, 18), ({0: 2, 1: 3}, 3, 12), ({1: 3}, 1, 12),
+     ({0: 1}, 2, 0), ({}, 1, 0)],
+)  # fmt: skip
+def test_surviving_the_worst_loss(counts: dict[int, int], spares: int, left: int) -> None:
+    assert surviving([10, 6], counts, spares) == left
+
+
+def row_holds(row: Row, values: Sequence[int]) -> bool:
+    total = sum(c * values[i] for i, c in row.terms.items())
+    return total >= row.rhs if row.sense == ">=" else total <= row.rhs
+
+
+@pytest.mark.parametrize("spares", [0, 1, 2, 3])
+@pytest.mark.parametrize("capacities", [(5, 3), (4, 4), (7, 0, 2)])
+def test_covering_rows_allow_exactly_what_survives(capacities: tuple[int, ...], spares: int) -> None:
+    upper, need = 3, 9
+    program = Program()
+    for i in range(len(capacities)):
+        program.groups.append(program.add_variable(f"groups_{i}", upper))
+    add_covering_rows(program, "x", capacities, need, spares)
+    binaries = len(program.variables) - len(capacities)
+    for counts in product(range(upper + 1), repeat=len(capacities)):
+        allowed = any(
+            all(row_holds(row, (*counts, *lost)) for row in program.rows) for lost in product((0, 1), repeat=binaries)
+        )
+        assert allowed is (surviving(capacities, dict(enumerate(counts)), spares) >= need)
+
+
+def test_rows_are_divided_by_their_common_divisor_towards_the_strict_side() -> None:
+    program = Program()
+    a, b = program.add_variable("a", 9), program.add_variable("b", 9)
+    program.add_row("cover", {a: 6, b: 9}, ">=", 10)
+    program.add_row("pack", {a: 6, b: 9}, "<=", 10)
+    assert [(dict(row.terms), row.rhs) for row in program.rows] == [({0: 2, 1: 3}, 4), ({0: 2, 1: 3}, 3)]

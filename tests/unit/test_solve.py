@@ -1,0 +1,269 @@
+"""Solving: optima by hand, statuses, both solvers; and what is never believed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from fractions import Fraction
+
+import pytest
+
+from planner import planning
+from planner import solve as solving
+from planner.candidates import Candidates
+from planner.cores import Rejections
+from planner.costs import bill, capex_cents
+from planner.errors import InfeasibleError, PlannerError, UnprovenError, UsageError
+from planner.formulation.objectives import stages
+from planner.formulation.rows import make_program, most_groups
+from planner.problem import Problem
+from planner.scenario import Finance, Fleet, Limits
+from planner.solve import SOLVERS, Outcome, row_fault, solve
+from planner.units import Money, parse_money_rate
+from planner.verify import verify
+from tests.unit import tiny
+from tests.unit.tiny import PERCENT
+
+
+def cost(problem: Problem, counts: dict[int, int]) -> int:
+    return capex_cents(bill(problem.pricing, problem.fleet(counts)), "typical")
+
+
+@pytest.fixture(params=SOLVERS)
+def solver(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+def test_cheapest_fleet_by_hand(solver: str) -> None:
+    # 20 sessions: 3 of build 0 (8 each), 2 of build 1 (12 each, 200 dearer a node) or one of each.
+    problem = tiny.problem(reaches=(8, 12))
+    every = {(3, 0), (0, 2), (1, 1)}
+    best = min(every, key=lambda n: (cost(problem, {0: n[0], 1: n[1]}), sum(n)))
+    outcome = solve(problem, solver)
+    assert outcome.status == "optimal"
+    assert (outcome.counts.get(0, 0), outcome.counts.get(1, 0)) == best == (1, 1)
+    assert outcome.value == outcome.bound == cost(problem, dict(outcome.counts))
+
+
+def test_spare_group_costs_one_more(solver: str) -> None:
+    problem = tiny.problem(tiny.scenario(fleet=Fleet(spare_groups=1)), (10,))
+    assert solve(problem, solver).counts == {0: 3}
+    assert verify(problem, {0: 3}).hosted == {problem.builds[0].name: 10}
+
+
+def test_at_most_one_build(solver: str) -> None:
+    problem = tiny.problem(tiny.scenario(fleet=Fleet(max_builds=1)), (8, 12))
+    assert solve(problem, solver).counts == {1: 2}
+
+
+def test_fewest_nodes_then_cheapest() -> None:
+    problem = tiny.problem(tiny.scenario(objective="nodes"), (8, 12))
+    outcome = solve(problem)
+    assert (outcome.counts, outcome.value, outcome.bound) == ({0: 1, 1: 1}, 2, 2)
+
+
+def test_total_cost_of_ownership_counts_watts() -> None:
+    # A dear kilowatt-hour: fewer nodes are better although they cost more to buy.
+    rate = parse_money_rate("USD 50/kWh", "kWh")
+    finance = Finance(prices="book", tax_fraction=10 * PERCENT, years=2, energy_rate=rate)
+    problem = tiny.problem(tiny.scenario(objective="tco", finance=finance), (7, 20))
+    assert solve(problem).counts == {1: 1}
+
+
+def test_ties_break_by_canonical_order(solver: str) -> None:
+    one = tiny.problem(reaches=(20,))
+    twin = replace(one, builds=(one.builds[0], replace(one.builds[0])))
+    assert solve(twin, solver).counts == {0: 1}
+
+
+def test_stages_are_the_objective_then_cost_then_nodes_then_order() -> None:
+    names = {
+        objective: [name for name, _ in stages(tiny.problem(tiny.scenario(objective=objective)))]
+        for objective in ("capex", "tco", "nodes")
+    }
+    assert names == {
+        "capex": ["capex", "nodes", "canonical"],
+        "tco": ["tco", "capex", "nodes", "canonical"],
+        "nodes": ["nodes", "capex", "canonical"],
+    }
+
+
+def test_infeasible_is_a_status_not_an_error(solver: str) -> None:
+    problem = tiny.problem(tiny.scenario(limits=Limits(rack_units=4)), (8,))
+    outcome = solve(problem, solver)
+    assert (outcome.status, outcome.counts) == ("infeasible", {})
+
+
+def test_infeasible_within_the_time_limit() -> None:
+    problem = tiny.problem(tiny.scenario(limits=Limits(rack_units=4)), (8,))
+    assert solve(problem, "highs", 60).status == "infeasible"
+    assert solve(problem, "cbc", 60).status == "infeasible"
+
+
+def test_unknown_solver_names_those_that_exist() -> None:
+    with pytest.raises(UsageError, match="highs, cbc"):
+        solve(tiny.problem(), "nope")
+
+
+def test_only_plans_below_a_value_are_of_interest() -> None:
+    problem = tiny.problem(reaches=(8,))
+    value = solve(problem).value
+    assert solve(problem, below=value).status == "infeasible"
+    assert solve(problem, below=value + 1).value == value
+
+
+def answers(monkeypatch: pytest.MonkeyPatch, *found: solving._Answer) -> None:
+    """Let the solvers give these answers in turn."""
+    queue = list(found)
+    monkeypatch.setattr(solving, "_run", lambda *_: queue.pop(0))
+
+
+def optimal_values(problem: Problem) -> list[int]:
+    """Values of all variables for three groups: nodes, racks, leaves, head nodes."""
+    program = make_program(problem)
+    values = [v.lower for v in program.variables]
+    values[program.groups[0]] = 3
+    values[next(iter(program.racks.values()))] = 2
+    values[program.lots["leaves"]] = 2
+    return values
+
+
+def test_time_limit_without_any_plan(monkeypatch: pytest.MonkeyPatch) -> None:
+    answers(monkeypatch, solving._Answer("nothing", [], None))
+    with pytest.raises(UnprovenError, match=r"within 0.5 s; allow more time"):
+        solve(tiny.problem(), time_limit_s=0.5)
+
+
+def test_time_limit_with_a_plan_is_feasible_with_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+    problem = tiny.problem(reaches=(8,))
+    answers(monkeypatch, solving._Answer("feasible", optimal_values(problem), 2_000_000.7))
+    outcome = solve(problem, time_limit_s=0.5)
+    assert (outcome.status, outcome.counts, outcome.bound) == ("feasible", {0: 3}, 2_000_000)
+    assert outcome.value == cost(problem, {0: 3})
+
+
+def test_answer_that_breaks_a_row_is_asked_of_the_other_solver(monkeypatch: pytest.MonkeyPatch) -> None:
+    problem = tiny.problem(reaches=(8,))
+    good = optimal_values(problem)
+    wrong = [*good]
+    wrong[0] = 2
+    asked: list[str] = []
+
+    def run(program: object, terms: object, name: str, limit: object) -> solving._Answer:
+        asked.append(name)
+        return solving._Answer("optimal", wrong if name == "highs" else good, None)
+
+    monkeypatch.setattr(solving, "_run", run)
+    assert solve(problem).counts == {0: 3}
+    assert asked[:2] == ["highs", "cbc"]
+
+
+def test_answers_that_all_break_a_row_are_never_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(solving, "_run", lambda *_: solving._Answer("optimal", [0] * 4, None))
+    with pytest.raises(PlannerError):
+        solve(tiny.problem(reaches=(8,)))
+
+
+def test_row_fault_names_bound_and_row() -> None:
+    problem = tiny.problem(reaches=(8,))
+    program, values = make_program(problem), optimal_values(problem)
+    assert row_fault(program, values) == ""
+    assert "does not hold" in row_fault(program, [2, *values[1:]])
+    assert "out of bounds" in row_fault(program, [99, *values[1:]])
+
+
+def test_solver_writes_nothing_to_stdout(capfd: pytest.CaptureFixture[str], solver: str) -> None:
+    solve(tiny.problem(), solver)
+    assert capfd.readouterr() == ("", "")
+
+
+def test_bound_on_groups() -> None:
+    problem = tiny.problem(tiny.scenario(fleet=Fleet(spare_groups=2)), (8,))
+    assert most_groups(problem, problem.builds[0]) == 5
+
+
+def test_plan_that_fails_its_check_is_never_shown() -> None:
+    with pytest.raises(PlannerError, match=r"is not shown"):
+        verify(tiny.problem(reaches=(8,)), {0: 1})
+
+
+def test_verification_recomputes_the_reach_from_the_limits() -> None:
+    # The candidate claims 10**6 sessions; the KV pools of one group hold 24 open sessions.
+    problem = tiny.problem(tiny.scenario(workload=tiny.workload(users=30)), (10**6,))
+    with pytest.raises(PlannerError, match="hosts 24 of 60 open sessions"):
+        verify(problem, {0: 1})
+
+
+def test_verified_rows_add_up_over_groups() -> None:
+    found = verify(tiny.problem(reaches=(10,)), {0: 2})
+    rows = {check.kind: check for check in found.checks}
+    assert (rows["hbm"].need, rows["hbm"].have) == (
+        5,
+        12,
+    )  # 2.5 in flight on each: exact until added up
+    assert (rows["sessions"].need, rows["sessions"].have) == (20, 20)
+    assert rows["first_token"].have == 997
+    assert all(check.met and check.slack >= 0 for check in found.checks)
+    assert found.capex_cents == cost(tiny.problem(reaches=(10,)), {0: 2})
+
+
+# Diagnosis: which limit, by how much.
+
+
+Explain = Callable[[Problem], str]
+
+
+@pytest.fixture
+def explain(monkeypatch: pytest.MonkeyPatch) -> Explain:
+    """What the whole way from a scenario to its plan says where these builds are on offer."""
+
+    def told(problem: Problem) -> str:
+        offered = Candidates(problem.builds, problem.builds, Rejections(), 0)
+        monkeypatch.setattr(planning, "find_candidates", lambda *_: offered)
+        monkeypatch.setattr(planning, "pricing_of", lambda *_: problem.pricing)
+        with pytest.raises(InfeasibleError) as fault:
+            planning.solve_scenario(problem.at.scenario, tiny.shelf())
+        return str(fault.value)
+
+    return told
+
+
+def limited(reaches: tuple[int, ...] = (8,), fleet: Fleet | None = None, **limits: object) -> Problem:
+    return tiny.problem(tiny.scenario(limits=Limits(**limits), fleet=fleet or Fleet()), reaches)  # type: ignore[arg-type]
+
+
+DIAGNOSES = [
+    (limited(rack_units=8), "limits.rack_units", "allows 8 RU, the plan needs 12 RU, 4 RU short"),
+    (limited(power_w=3000), "limits.power", "allows 3 kW, the plan needs 3.15 kW, 150 W short"),
+    (limited(budget=Money("USD", 2_932_611)), "limits.budget", "needs USD 29,326.12, USD 0.01 short"),
+    (limited(stock={"gpu": 5}), "limits.stock.gpu", "allows 5 pieces, the plan needs 6 pieces, 1 pieces short"),
+    (limited(fleet=Fleet(max_nodes=2)), "fleet.max_nodes", "allows 2 nodes, the plan needs 3 nodes, 1 nodes short"),
+]
+
+
+@pytest.mark.parametrize(("problem", "name", "words"), DIAGNOSES, ids=[name for _, name, _ in DIAGNOSES])
+def test_one_limit_is_to_blame(explain: Explain, problem: Problem, name: str, words: str) -> None:
+    told = explain(problem)
+    assert told.startswith("tiny: no plan meets all limits together.")
+    assert f"- {name}:" in told
+    assert words in told
+    assert told.count("\n") == 1
+
+
+def test_either_of_two_limits_may_give_way(explain: Explain) -> None:
+    # 2 nodes fit the rack units and hold 16 sessions; without one spare they would do with more reach.
+    told = explain(limited((10,), Fleet(spare_groups=1), rack_units=8))
+    assert "- limits.rack_units:" in told
+    assert "- fleet.spare_groups:" in told
+
+
+def test_several_limits_must_give_way_together(explain: Explain) -> None:
+    told = explain(limited(rack_units=8, power_w=3000))
+    assert "several must give way together" in told
+    assert "12 RU" in told
+    assert "3.15 kW" in told
+
+
+def test_outcome_is_a_plain_value() -> None:
+    assert Outcome("infeasible", {}) == Outcome("infeasible", {})
+    assert Fraction(1, 2) == PERCENT * 50
