@@ -12,6 +12,7 @@ from planner.engines import Measured
 from planner.errors import InputError, Problem, nearest
 from planner.evidence import Source
 from planner.hardware import Chassis, Cluster, Nic, System
+from planner.layout import Layout
 from planner.models import BYTES_PER_WEIGHT, Model
 from planner.prices import PriceBook
 from planner.reading import source_ids
@@ -179,8 +180,6 @@ def _machines(found: Found, part_kinds: tuple[str, ...]) -> Iterator[Problem]:
 
 
 def _measured(entry: Entry, found: Found) -> Iterator[Problem]:
-    from planner.layout import Layout
-
     record = entry.record
     model = next(e.record for (k, n), e in found.items() if k == "model" and record.model in (n, *e.record.aliases))
     checks: tuple[tuple[str, Callable[[], object]], ...] = (

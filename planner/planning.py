@@ -15,6 +15,7 @@ from planner.costs import Pricing, bill, capex_cents, fleet_drivers, fleet_opex_
 from planner.demand import demand
 from planner.diagnose import explain_infeasible
 from planner.errors import InfeasibleError, PlannerError, PriceMissingError, UnprovenError
+from planner.formulation.rows import most_groups
 from planner.loading import Shelf
 from planner.plan import CostSummary, NodeGroup, Plan, PoolEdge, RunnerUp
 from planner.problem import Problem, Situation
@@ -64,7 +65,7 @@ def pricing_of(scenario: Scenario, shelf: Shelf) -> Pricing:
 def solve_scenario(
     scenario: Scenario, shelf: Shelf, solver: str = "highs", time_limit_s: float | None = None
 ) -> Solved:
-    """Return the best fleet for a scenario.
+    """Return the best fleet for a scenario, found within the time limit in all.
 
     Raises
     ------
@@ -75,14 +76,14 @@ def solve_scenario(
     """
     pricing = pricing_of(scenario, shelf)
     candidates = find_candidates(scenario, shelf, pricing)
-    question = _Question(scenario, Situation.of(scenario), pricing, candidates, solver, time_limit_s)
+    question = _Question(scenario, Situation.of(scenario), pricing, candidates, solver, _deadline(time_limit_s))
     found = question.best(candidates.every)
     if found is not None:
         return found
 
     def without(freed: Scenario) -> tuple[Problem, Mapping[int, int]] | None:
         # What is dominated under all limits may be the way out of one: start from every build.
-        other = _Question(freed, Situation.of(freed), pricing, candidates, solver, time_limit_s)
+        other = replace(question, scenario=freed, at=Situation.of(freed))
         plan = other.optimum(candidates.every)
         return (plan.problem, plan.outcome.counts) if plan else None
 
@@ -98,7 +99,12 @@ class _Question:
     pricing: Pricing
     candidates: Candidates
     solver: str
-    time_limit_s: float | None = None
+    deadline: float | None = None
+
+    @property
+    def left_s(self) -> float | None:
+        """Seconds until the deadline, at least a moment; None without one."""
+        return None if self.deadline is None else max(0.05, self.deadline - time.monotonic())
 
     def best(self, builds: Sequence[Build]) -> Solved | None:
         """Return the best fleet of `builds`; None if there is none.
@@ -114,7 +120,7 @@ class _Question:
             # Equal values are let in: the next objectives decide between them.
             below = best.outcome.value + 1 if best else None
             try:
-                outcome = solve(problem, self.solver, self.time_limit_s, below)
+                outcome = solve(problem, self.solver, self.left_s, below)
             except UnprovenError:
                 if best is None:
                     raise
@@ -137,6 +143,10 @@ class _Question:
         except UnprovenError:
             return None
         return found if found is not None and found.outcome.status == "optimal" else None
+
+
+def _deadline(time_limit_s: float | None) -> float | None:
+    return None if time_limit_s is None else time.monotonic() + time_limit_s
 
 
 def _pools(builds: Sequence[Build]) -> list[list[Build]]:
@@ -164,13 +174,13 @@ def make_plan(
     InfeasibleError, PriceMissingError, UnprovenError, InputError
         As said there.
     """
-    start = time.monotonic()
+    deadline = _deadline(time_limit_s)
     solved = solve_scenario(scenario, shelf, solver, time_limit_s)
-    left = None if time_limit_s is None else time_limit_s - (time.monotonic() - start)
+    left = None if deadline is None else deadline - time.monotonic()
     checked = verify(solved.problem, solved.outcome.counts)
     # What stands beside the plan takes the time that is left, or is left out.
     enough = left is None or left > _LEAST_BESIDE_S
-    beside = _beside(solved, shelf, solver, left) if compare and enough else _Beside()
+    beside = _beside(solved, shelf, solver, deadline) if compare and enough else _Beside()
     return _assemble(solved, shelf, checked, beside)
 
 
@@ -184,17 +194,17 @@ class _Beside:
     mean_nodes: int | None = None
 
 
-def _beside(solved: Solved, shelf: Shelf, solver: str, limit: float | None) -> _Beside:
+def _beside(solved: Solved, shelf: Shelf, solver: str, deadline: float | None) -> _Beside:
     scenario, pricing, candidates = solved.scenario, solved.problem.pricing, solved.candidates
+    question = _Question(scenario, solved.problem.at, pricing, candidates, solver, deadline)
     spare = None
     if scenario.fleet.spare_groups:
         lean = replace(scenario, fleet=replace(scenario.fleet, spare_groups=0))
-        without = _Question(lean, Situation.of(lean), pricing, candidates, solver, limit).optimum(candidates.every)
+        without = replace(question, scenario=lean, at=Situation.of(lean)).optimum(candidates.every)
         spare = solved.capex - without.capex if without else None
-    mean = _at_mean(scenario, shelf, solver, limit)
-    question = _Question(scenario, solved.problem.at, pricing, candidates, solver, limit)
     taken = {build.core.gpu for build in solved.fleet}
     other = question.optimum([build for build in candidates.every if build.core.gpu not in taken])
+    mean = _at_mean(scenario, shelf, solver, question.left_s)
     return _Beside(spare, _runner(other) if other else None, mean.capex if mean else None, mean.nodes if mean else None)
 
 
@@ -317,9 +327,9 @@ def pool_edge(problem: Problem, build: Build) -> PoolEdge | None:
 
 
 def _alone(problem: Problem, build: Build) -> int:
-    most = fresh_reach(problem, build)
-    groups = ceil_div(problem.at.open_parts, most) + problem.spares if most else 0
-    return groups * build.n_nodes
+    """Return the nodes of a fleet of this build alone, spare groups included."""
+    moved = replace(build, reach=fresh_reach(problem, build))
+    return most_groups(problem, moved) * build.n_nodes if moved.reach else 0
 
 
 def provenance(solved: Solved, shelf: Shelf) -> dict[str, object]:

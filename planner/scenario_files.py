@@ -208,7 +208,7 @@ def _apply(document: Document, override: Override) -> str:
     value = None
     if override.text:
         parsed = parse_document(override.text, name)
-        document.problems += parsed.problems
+        document.problems += [replace(problem, line=0, column=0) for problem in parsed.problems]
         value = parsed.data
     if path in _LISTS and value is not None and not isinstance(value, list):
         value = [value]

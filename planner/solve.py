@@ -97,8 +97,7 @@ def solve(
         if answer.status == "infeasible" and first is None:
             return Outcome("infeasible", {}, solver=version(solver), seconds=time.monotonic() - start)
         if answer.status == "nothing" and first is None:
-            limit = "the solver's patience" if time_limit_s is None else f"{time_limit_s:g} s"
-            raise UnprovenError(f"no plan was found within {limit}; allow more time, or try --solver cbc")
+            raise UnprovenError("no plan was found in time; allow more with --time-limit, or try --solver cbc")
         if answer.status in ("infeasible", "nothing"):
             # Time ran out between two objectives, or the solver lost a plan that it had: keep it.
             break

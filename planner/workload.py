@@ -225,6 +225,8 @@ def faults(workload: Workload) -> list[tuple[str, str]]:
         found.append(("shared_prefix.share", "a share cannot exceed 100 %"))
     if prefix and prefix_share(workload) >= 1:
         found.append(("shared_prefix.share", "a prefix as long as the context leaves nothing of a session's own"))
+    if workload.rates is not None and workload.rates.turns_per_hour == 0:
+        found.append(("rates.turns_per_hour", "no turns at all: leave 'rates' out to check capacity only"))
     if workload.rates is not None and workload.rates.cold_fraction > 1:
         found.append(("rates.cold", "a share cannot exceed 100 %"))
     context = workload.context

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -88,6 +89,14 @@ def _end(*plans: Plan) -> None:
         raise typer.Exit(EXIT_UNPROVEN)
 
 
+def _end_table(points: list[Point]) -> None:
+    """Leave with the same code where any row of a table is unproven."""
+    _end(*(point.plan for point in points if point.plan))
+    if any(point.unproven for point in points):
+        print("planner: some rows were stopped before any plan was found", file=sys.stderr)
+        raise typer.Exit(EXIT_UNPROVEN)
+
+
 def nodes(
     scenario: ScenarioName,
     over: Over = None,
@@ -110,7 +119,7 @@ def nodes(
         planner = _planner(scenario, sets, variant, catalog, prices, solver, time_limit)
         path, points = _sweep(over, planner)
         write(sweep_report(found.title, path, points), form, output)
-        _end(*(point.plan for point in points if point.plan))
+        _end_table(points)
         return
     cheapest = make_plan(found, shelf, solver, time_limit, compare=False)
     fewest = make_plan(replace(found, objective="nodes"), shelf, solver, time_limit, compare=False)
@@ -144,7 +153,7 @@ def compare(
     else:
         path, points = "variant", _variants(scenario, variants or "", sets, catalog, prices, solver, time_limit)
     write(compare_report(title, path, points), form, output)
-    _end(*(point.plan for point in points if point.plan))
+    _end_table(points)
 
 
 def _planner(
@@ -176,18 +185,14 @@ def _variants(
     scenario: str, names: str, sets: Sets, catalog: CatalogDirs, prices: PriceFiles, solver: str,
     time_limit: float | None,
 ) -> list[Point]:  # fmt: skip
-    from planner.errors import InfeasibleError, PriceMissingError
     from planner.planning import make_plan
-    from planner.questions.sweep import Point, short_reason, split_words
+    from planner.questions.sweep import ask, split_words
 
     shelf = load(catalog, prices)
     points: list[Point] = []
     for name in ("(as written)", *split_words(names, "--variants")):
         one = read_scenario(scenario, shelf, sets, None if name.startswith("(") else name)
-        try:
-            points.append(Point(name, make_plan(one, shelf, solver, time_limit, compare=False)))
-        except (InfeasibleError, PriceMissingError) as fault:
-            points.append(Point(name, None, short_reason(fault)))
+        points.append(ask(name, partial(make_plan, one, shelf, solver, time_limit, compare=False)))
     return points
 
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from planner.errors import InfeasibleError, PriceMissingError, UsageError
+from planner.errors import InfeasibleError, PriceMissingError, UnprovenError, UsageError
 from planner.plan import Plan
 from planner.scenario import Override
 
@@ -23,6 +24,7 @@ class Point:
     value: str
     plan: Plan | None
     fault: str = ""
+    unproven: bool = False
 
 
 def parse_over(text: str) -> tuple[str, list[str]]:
@@ -64,15 +66,19 @@ def split_words(text: str, option: str) -> list[str]:
     return words
 
 
+def ask(value: str, plan: Callable[[], Plan]) -> Point:
+    """Return a point; a value without a plan says why and does not end the table."""
+    try:
+        return Point(value, plan())
+    except (InfeasibleError, PriceMissingError) as fault:
+        return Point(value, None, short_reason(fault))
+    except UnprovenError as fault:
+        return Point(value, None, short_reason(fault), unproven=True)
+
+
 def sweep(path: str, values: Sequence[str], plan_with: Callable[[Override], Plan]) -> list[Point]:
-    """Return a point per value; values without a plan say why and do not end the sweep."""
-    points = []
-    for value in values:
-        try:
-            points.append(Point(value, plan_with(Override(path, value))))
-        except (InfeasibleError, PriceMissingError) as fault:
-            points.append(Point(value, None, short_reason(fault)))
-    return points
+    """Return a point per value of one setting."""
+    return [ask(value, partial(plan_with, Override(path, value))) for value in values]
 
 
 def point_row(path: str, point: Point) -> dict[str, Any]:

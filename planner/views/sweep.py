@@ -9,8 +9,16 @@ from planner.plan import Plan
 from planner.questions.sweep import Point, point_row
 from planner.questions.why import explain_costs
 from planner.render.report import Report, Table, Text
+from planner.scenario_files import full_path
 from planner.units import format_money
 from planner.views.plan import answer
+
+_LOAD = ("workload.users", "workload.sessions_per_user", "workload.active_per_user", "workload.in_flight")
+
+
+def _cost(plan: Plan) -> str:
+    shown = format_money(plan.cost.capex_total, plan.cost.currency)
+    return shown if plan.status == "optimal" else f"{shown} (not proven)"
 
 
 def _points_table(path: str, points: Sequence[Point], title: str) -> Table:
@@ -24,7 +32,7 @@ def _points_table(path: str, points: Sequence[Point], title: str) -> Table:
         rows.append((
             point.value, row["n_nodes"], row["n_gpus"], row["gpus"], row["kv_format"], row["layout"],
             row["limited_by"] or "-", f"{row['power_w'] / 1000:.1f}",
-            format_money(point.plan.cost.capex_total, point.plan.cost.currency),
+            _cost(point.plan),
         ))  # fmt: skip
     plain = [point_row(path, point) for point in points]
     return Table(columns, rows, title, right=("nodes", "GPUs", "kW", "capex_total"), plain=plain)
@@ -33,8 +41,9 @@ def _points_table(path: str, points: Sequence[Point], title: str) -> Table:
 def sweep_report(title: str, path: str, points: Sequence[Point]) -> Report:
     """Return the report of ``planner nodes --over``."""
     table = _points_table(path, points, f"Nodes over {path}")
-    note = Text(["cost never falls as the load grows; the cheapest plan's node count may"])
-    blocks: list[Text | Table] = [Text([title]), table, *_reasons(points), note]
+    blocks: list[Text | Table] = [Text([title]), table, *_reasons(points)]
+    if full_path(path) in _LOAD:
+        blocks.append(Text(["cost never falls as the load grows; the cheapest plan's node count may"]))
     return Report({"over": path, "points": list(table.plain)}, blocks, table)
 
 

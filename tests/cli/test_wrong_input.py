@@ -176,7 +176,7 @@ def test_stopped_before_any_plan(command: Command, monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(solve, "_run", lambda *_: solve._Answer("nothing", [], None))
     done = command("plan", "report-exact", "--time-limit", "0.001")
     assert (done.code, done.out) == (6, "")
-    assert "no plan was found within 0.001 s" in done.err
+    assert "no plan was found in time" in done.err
 
 
 def stopped(run: Callable[..., object]) -> Callable[..., object]:

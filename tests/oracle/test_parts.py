@@ -167,3 +167,13 @@ def _still_holds(problem: Problem, counts: dict[int, int]) -> bool:
     except PlannerError:
         return False
     return True
+
+
+@pytest.mark.parametrize("solver", solving.SOLVERS)
+def test_program_whose_optimum_preprocessing_cut_off(solver: str) -> None:
+    # The bundled CBC answers 19 with its integer preprocessing on.
+    program = Program()
+    program.groups.extend(program.add_variable(f"groups_{i}", upper) for i, upper in enumerate((3, 1, 1)))
+    add_covering_rows(program, "cover", [5, 1, 5], 8, 1)
+    answer = solving._checked(program, {0: 5, 1: 2, 2: 9}, solver, None)
+    assert (answer.status, answer.values[:3]) == ("optimal", [3, 0, 0])
