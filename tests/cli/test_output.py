@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -112,7 +113,7 @@ def test_interruption_leaves_no_part_behind(tmp_path: Path, monkeypatch: pytest.
 
 
 def shell(line: str, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
-    script = line.replace("planner", f"{sys.executable} -W error -m planner")
+    script = line.replace("planner", f"{shlex.quote(sys.executable)} -W error -m planner")
     root = Path(__file__).parents[2]
     return subprocess.run(
         ["bash", "-c", f"set -o pipefail; {script}"], capture_output=True, text=True, check=False, cwd=cwd or root
