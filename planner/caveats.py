@@ -18,6 +18,10 @@ _MEASURED_SHARING = Fraction(12, 100)
 Mooncake traces)."""
 
 
+_WEAR_SHARE = Fraction(4, 5)
+"""Share of the rated drive writes per day above which the plan warns."""
+
+
 def plan_warnings(
     plan: Plan, scenario: Scenario, fleet: Mapping[Build, int], pricing: Pricing, rejected: Rejections
 ) -> tuple[str, ...]:
@@ -26,9 +30,13 @@ def plan_warnings(
         *_capacity(plan, scenario),
         *_formats(fleet),
         *_format_notes(fleet),
+        *_cache_support(fleet),
         *_layouts(plan),
         *_edges(plan),
         *_workload(scenario),
+        *_busy(plan, scenario),
+        *_wear(scenario, fleet),
+        *_prefill(plan),
         *_prices(plan, fleet, pricing),
         *_unpriced(rejected, pricing),
     )
@@ -67,6 +75,63 @@ def _format_notes(fleet: Mapping[Build, int]) -> Iterator[str]:
         if note and not core.footprint.kv.custom and (name, architecture) not in told:
             told.add((name, architecture))
             yield f"KV format {name} on {core.gpu.id} with {engine.name} {engine.version}: {note}"
+
+
+def _cache_support(fleet: Mapping[Build, int]) -> Iterator[str]:
+    told: set[object] = set()
+    for build in fleet:
+        cache, core = build.cache, build.core
+        known = cache.validated_architectures
+        if known and core.gpu.architecture not in known and core.gpu.id not in told:
+            told.add(core.gpu.id)
+            yield (
+                f"{cache.name} {cache.version} is not among what its own documents show on {core.gpu.id} "
+                f"({core.gpu.architecture}); try it, or ask its maintainers, before buying"
+            )
+        if core.n_nodes > 1 and (core.layout.name, "nodes") not in told:
+            told.add((core.layout.name, "nodes"))
+            yield f"{cache.name} with {core.layout.name} over {core.n_nodes} nodes is not validated"
+
+
+def _busy(plan: Plan, scenario: Scenario) -> Iterator[str]:
+    """Little's law: sessions in flight are turns per second times the seconds each takes."""
+    load, service, rates = scenario.workload, scenario.service, scenario.workload.rates
+    if rates is None or service is None:
+        return
+    sessions = plan.demand.sessions
+    seconds = Fraction(rates.answer_tokens, service.decode_tokens_per_s)
+    least = sessions.active * rates.turns_per_hour / 3600 * seconds * load.peak_over_mean
+    if least > sessions.in_flight:
+        yield (
+            f"{float(least):,.0f} sessions are in flight by the rates alone ({float(rates.turns_per_hour):g} turns an "
+            f"hour of {float(seconds):g} s of decoding), the duty gives {sessions.in_flight}: raise 'workload.duty'"
+        )
+
+
+def _wear(scenario: Scenario, fleet: Mapping[Build, int]) -> Iterator[str]:
+    """Drive writes per day if the mean rate lasts around the clock; no row limits them yet."""
+    load, rates = scenario.workload, scenario.workload.rates
+    if rates is None or scenario.tiers.nvme != "write-all":
+        return
+    sessions = load.users * load.active_per_user
+    tokens = sessions * rates.turns_per_hour * (rates.new_tokens + rates.answer_tokens) * 24
+    capacity = sum(n * build.n_nodes * build.nvme_bytes for build, n in fleet.items())
+    rated = min((build.drive.dwpd for build in fleet if build.drive), default=Fraction(0))
+    size = next(iter(fleet)).core.footprint
+    per_day = tokens * size.kv.rate * size.copies / capacity if capacity else Fraction(0)
+    if per_day > _WEAR_SHARE * rated:
+        yield (
+            f"drives would be written {float(per_day):.2f} times a day at the mean rate around the clock, rated "
+            f"{float(rated):g}; endurance is not a row of the program: check it against your hours of use"
+        )
+
+
+def _prefill(plan: Plan) -> Iterator[str]:
+    if any(group.limiting == "prefill" for group in plan.groups):
+        yield (
+            "prefill decides the node count, and what an engine reaches of the peak FLOP/s is the weakest figure: "
+            "public runs show 15 to 50 %; measure it and set it in the engine's profile"
+        )
 
 
 def _layouts(plan: Plan) -> Iterator[str]:

@@ -78,6 +78,7 @@ class Offer:
     cache: Cache
     caches: tuple[KvCache, ...]
     layouts: tuple[Layout, ...]
+    any_layout: bool
 
 
 def offer(scenario: Scenario, shelf: Shelf) -> Offer:
@@ -111,6 +112,12 @@ def offer(scenario: Scenario, shelf: Shelf) -> Offer:
             faults.append(str(fault))
     if faults:
         raise InputError("\n".join(f"{scenario.name}: {fault}" for fault in faults))
+    cache = shelf.engines.caches[scenario.tiers.cache]
+    for engine in scenario.serving.engines:
+        if cache.engines and engine not in cache.engines:
+            raise InputError(
+                f"{scenario.name}: {cache.name} works with {', '.join(cache.engines)}, not with '{engine}'"
+            )
     model = shelf.model(scenario.model)
     for weights in scenario.serving.weights:
         model.checkpoint(weights)
@@ -121,9 +128,10 @@ def offer(scenario: Scenario, shelf: Shelf) -> Offer:
         model,
         machines,
         tuple(shelf.engines.engines[name] for name in scenario.serving.engines),
-        shelf.engines.caches[scenario.tiers.cache],
+        cache,
         scenario_caches(scenario, model),
         tuple(layouts),
+        "any" in scenario.serving.layouts,
     )
 
 
@@ -188,13 +196,14 @@ class _Base:
 def _layouts(scenario: Scenario, shelf: Shelf, found: Offer, base: _Base, rejected: Rejections) -> Iterator[Core]:
     per_node = base.chassis.n_gpus
     for n_nodes in scenario.fleet.group_nodes:
-        wanted = found.layouts or tuple(offered_layouts(per_node, n_nodes, found.model))
+        every = offered_layouts(per_node, n_nodes, found.model) if found.any_layout else ()
+        wanted = tuple(dict.fromkeys((*every, *found.layouts)))
         for layout in wanted:
             inside = n_nodes == 1 and layout.gpus <= per_node and per_node % layout.gpus == 0
             across = n_nodes > 1 and layout.gpus == n_nodes * per_node and layout.tp <= per_node
             if not (inside or across):
                 continue
-            fault = layout_fault(layout, found.model, base.engine, base.kv)
+            fault = layout_fault(layout, found.model, base.engine, base.kv, base.gpu.architecture)
             if fault:
                 rejected.add("layout", f"{layout.name}: {fault}")
                 continue

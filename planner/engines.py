@@ -110,6 +110,8 @@ class Engine:
         Whether decode context parallelism exists.
     shards_indexer : bool
         Whether it spreads the indexer's keys too.
+    sparse_context_architectures : tuple of str
+        GPU architectures on which context parallelism goes with sparse attention.
     """
 
     kind: Literal["engine"] = "engine"
@@ -121,6 +123,7 @@ class Engine:
     latent_block_tokens: Count
     context_parallel: Flag
     shards_indexer: Flag
+    sparse_context_architectures: tuple[Text, ...] = ()
     runtime: Runtime
     service: ServiceRates
     kv_formats: tuple[FormatRule, ...]
@@ -166,6 +169,10 @@ class Cache:
 
     Attributes
     ----------
+    engines : tuple of str
+        Engine ids that it works with; empty for all.
+    validated_architectures : tuple of str
+        GPU architectures that its own documents or public runs show it on.
     chunk_tokens : int
         Only whole chunks are stored.
     usable_fraction : Fraction
@@ -186,6 +193,8 @@ class Cache:
     id: Text
     name: Text
     version: Text
+    engines: tuple[Text, ...] = ()
+    validated_architectures: tuple[Text, ...] = ()
     chunk_tokens: Count
     usable_fraction: Share
     space_fraction: Share

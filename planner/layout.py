@@ -20,7 +20,7 @@ from planner.kvcache import KvCache, rank_share
 from planner.models import Model
 from planner.units import ceil, ceil_div
 
-Evidence = Literal["measured", "derived", "assumed"]
+Evidence = Literal["measured", "given", "derived", "assumed"]
 Run = tuple[str, str, str, str, str]
 """Ids of model, engine, weight format, KV format and GPU."""
 KNIFE_EDGE = Fraction(1, 20)
@@ -78,31 +78,29 @@ class Layout:
 
 
 def offered_layouts(gpus_per_node: int, n_nodes: int, model: Model) -> Iterator[Layout]:
-    """Yield the layouts worth considering for replicas within a node or over `n_nodes` nodes.
+    """Yield every layout of replicas within a node, or over `n_nodes` whole nodes.
 
-    Tensor parallelism stays within a node: its all-reduce does not bear a network.
+    Within a node: tensor parallelism over each divisor of its GPUs, with context parallelism over
+    each divisor of that. With experts also data-parallel attention over all ranks of a replica.
+    Tensor parallelism stays within a node: its all-reduce does not bear a network. Illegal ones
+    are sorted out by `layout_fault`.
     """
-    sizes = [g for g in (1, 2, 4, 8, 16) if gpus_per_node % g == 0 and g <= gpus_per_node]
-    if n_nodes == 1:
-        for size in sizes:
-            yield Layout(tp=size)
-            if size > 1:
-                yield Layout(tp=size, dcp=size)
-                yield from _expert_layouts(size, model)
-        return
-    yield Layout(tp=gpus_per_node, pp=n_nodes)
-    yield from _expert_layouts(gpus_per_node * n_nodes, model)
-
-
-def _expert_layouts(size: int, model: Model) -> Iterator[Layout]:
+    divisors = [n for n in range(1, gpus_per_node + 1) if gpus_per_node % n == 0]
+    for tensor in divisors:
+        inside = [Layout(tp=tensor, dcp=context) for context in divisors if tensor % context == 0]
+        if n_nodes == 1:
+            yield from inside
+        elif tensor == gpus_per_node:
+            yield from (replace(layout, pp=n_nodes) for layout in inside)
     if model.feed_forward.experts:
-        yield Layout(dp=size, ep=size)
-        if size >= 4:
-            yield Layout(tp=2, dp=size // 2, ep=size)
+        sizes = divisors if n_nodes == 1 else [gpus_per_node * n_nodes]
+        for size in sizes:
+            for tensor in (n for n in divisors if size % n == 0 and n < size):
+                yield Layout(tp=tensor, dp=size // tensor, ep=size)
 
 
 @cache
-def layout_fault(layout: Layout, model: Model, engine: Engine, kv: KvCache) -> str:
+def layout_fault(layout: Layout, model: Model, engine: Engine, kv: KvCache, architecture: str) -> str:
     """Return why the model cannot run so; empty where it can."""
     experts, limit = model.feed_forward.experts, min(g.tensor_limit() for g in model.attention)
     grows = [p for p in kv.parts if p.window_tokens is None]
@@ -119,16 +117,18 @@ def layout_fault(layout: Layout, model: Model, engine: Engine, kv: KvCache) -> s
         return "data-parallel attention without expert parallelism is just more replicas"
     if layout.pp > model.layers:
         return f"{model.layers} layers make no {layout.pp} stages"
-    return _context_fault(layout, model, engine, kv, heads) if layout.dcp > 1 else ""
+    return _context_fault(layout, model, engine, kv, heads, architecture) if layout.dcp > 1 else ""
 
 
-def _context_fault(layout: Layout, model: Model, engine: Engine, kv: KvCache, heads: int) -> str:
+def _context_fault(layout: Layout, model: Model, engine: Engine, kv: KvCache, heads: int, architecture: str) -> str:
     if not engine.context_parallel:
         return f"{engine.name} has no decode context parallelism"
     if any(p.window_tokens is not None for p in kv.parts):
         return "decode context parallelism does not go with sliding-window layers"
     if model.family == "dsa" and kv.name != "fp8_ds_mla" and not kv.custom:
         return "decode context parallelism of sparse attention needs the KV format fp8_ds_mla"
+    if model.family == "dsa" and architecture not in engine.sparse_context_architectures:
+        return f"decode context parallelism of sparse attention is not known to run on {architecture}"
     copies = layout.tp if heads == 1 else layout.tp // heads
     if layout.dcp > copies or copies % layout.dcp:
         return f"tp{layout.tp} keeps {max(copies, 1)} copies of the KV cache; dcp{layout.dcp} must divide them"

@@ -9,6 +9,7 @@ from typing import Any, Literal
 from planner.constraints.base import Check
 from planner.costs import CostLine
 from planner.demand import Demand
+from planner.evidence import Source
 from planner.layout import Budget, Pool
 
 SCHEMA_VERSION = 1
@@ -149,6 +150,8 @@ class Plan:
         The bill of materials.
     kv_formats : tuple of str
         The formats that the model's attention has rows for.
+    sources : tuple of Source
+        The documents behind the prices of the bill of materials.
     spare_cents : int or None
         What the spare groups cost: capex minus that of the same scenario without them.
     capacity_only : bool
@@ -176,6 +179,7 @@ class Plan:
     mean_capex_cents: int | None
     mean_nodes: int | None
     kv_formats: tuple[str, ...]
+    sources: tuple[Source, ...]
     warnings: tuple[str, ...]
     provenance: Mapping[str, Any] = field(default_factory=dict)
 

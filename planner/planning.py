@@ -11,10 +11,11 @@ from planner import __version__
 from planner.build import Build
 from planner.candidates import Candidates, find_candidates, keep_best, limiting_kind
 from planner.caveats import plan_warnings
-from planner.costs import Pricing, bill, capex_cents, fleet_drivers, fleet_opex_cents, fleet_power_w
+from planner.costs import CostLine, Pricing, bill, capex_cents, fleet_drivers, fleet_opex_cents, fleet_power_w
 from planner.demand import demand
 from planner.diagnose import explain_infeasible
 from planner.errors import InfeasibleError, PlannerError, PriceMissingError, UnprovenError
+from planner.evidence import Source
 from planner.formulation.rows import most_groups
 from planner.loading import Shelf
 from planner.plan import CostSummary, NodeGroup, Plan, PoolEdge, RunnerUp
@@ -250,9 +251,15 @@ def _assemble(solved: Solved, shelf: Shelf, checked: Verification, beside: _Besi
         spare_groups=scenario.fleet.spare_groups, spare_cents=beside.spare_cents,
         runner_up=beside.runner_up, mean_capex_cents=beside.mean_capex, mean_nodes=beside.mean_nodes,
         kv_formats=tuple(first.core.model.attention[0].formats()),
+        sources=_price_sources(lines, shelf),
         warnings=(), provenance=provenance(solved, shelf),
     )  # fmt: skip
     return replace(plan, warnings=plan_warnings(plan, scenario, fleet, problem.pricing, solved.candidates.rejected))
+
+
+def _price_sources(lines: Sequence[CostLine], shelf: Shelf) -> tuple[Source, ...]:
+    known = shelf.catalog.sources.by_id
+    return tuple(known[name] for name in sorted({name for line in lines for name in line.evidence.sources}))
 
 
 def _agreed_value(solved: Solved, cost: CostSummary) -> int:

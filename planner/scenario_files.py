@@ -100,9 +100,10 @@ def load_scenario(
     problems += document.problems
     if shelf is not None:
         problems += _unknown_names(document, shelf)
-    if scenario is None or problems:
+    if scenario is None:
         raise InputError(problems)
-    problems = _contradictions(document, scenario, shelf)
+    known = shelf if not problems else None
+    problems += _contradictions(document, scenario, known)
     if shelf is not None:
         problems += _unknown_sources(document, scenario, shelf.catalog.sources)
     if problems:
@@ -272,6 +273,12 @@ def _contradictions(document: Document, scenario: Scenario, shelf: Shelf | None)
     found += [*_serving_faults(scenario), *_money_faults(scenario)]
     if scenario.service is not None and scenario.service.decode_tokens_per_s == 0:
         found.append(("service.decode", "a session without tokens per second is never served"))
+    rates, service = scenario.workload.rates, scenario.service
+    if rates is not None and service is not None and service.decode_tokens_per_s:
+        busy = rates.turns_per_hour * rates.answer_tokens / service.decode_tokens_per_s
+        if busy >= 3600:
+            message = f"answers take {float(busy):,.0f} s of decoding per hour and session: more than an hour"
+            found.append(("workload.rates.answer", message))
     if not scenario.fleet.group_nodes:
         found.append(("fleet.group_nodes", "is empty; name at least 1, for groups of one node"))
     if shelf is not None:

@@ -6,6 +6,7 @@ used here: the inputs are efficiencies known to one digit; results are rounded d
 
 from __future__ import annotations
 
+from fractions import Fraction
 from functools import lru_cache
 
 from planner.build import Core
@@ -40,6 +41,22 @@ def prefill_tokens_per_s(core: Core, position: int) -> int:
     element = checkpoint.experts if core.model.feed_forward.experts else checkpoint.linear
     effective = peak_flops(core.gpu, element) * core.engine.service.prefill_fraction
     return int(core.n_gpus * effective // flops_per_token(core.model, position))
+
+
+def prompt_seconds(core: Core, tokens: int, position: int) -> Fraction:
+    """Return the time to prefill one prompt of `tokens` new tokens alone on a group.
+
+    Its attention and dense layers run on the ranks of its own attention group, its experts on all
+    expert ranks of its replica.
+    """
+    model, layout = core.model, core.layout
+    checkpoint, ff = model.checkpoint(core.weights), model.feed_forward
+    element = checkpoint.experts if ff.experts else checkpoint.linear
+    rank = peak_flops(core.gpu, element) * core.engine.service.prefill_fraction
+    experts = 2 * ff.expert_layers * ff.active_experts * 3 * model.hidden * ff.expert_size
+    rest = flops_per_token(model, position) - experts
+    own, spread = layout.tp * layout.pp, max(layout.ep, layout.tp) * layout.pp
+    return tokens * (rest / (rank * own) + experts / (rank * spread))
 
 
 def decode_step_s(core: Core, sessions: int, context: int) -> float:

@@ -102,6 +102,11 @@ class Latent:
         return 2 * self.layers * self.heads * (2 * self.rank + self.rope) * seen
 
 
+PREFILL_CHUNK_TOKENS = 4096
+"""Tokens over which dense prefill spreads the projection of the cached context back to heads; engines
+prefill in chunks of 2,048 to 16,384."""
+
+
 @FAMILIES.register("mla")
 @record
 class Mla(Latent):
@@ -118,8 +123,14 @@ class Mla(Latent):
         return self.latent_weights(hidden)
 
     def prefill_flops(self, position: int) -> int:
-        """Return the work over all earlier tokens."""
-        return self.latent_flops(position)
+        """Return the work of per-head attention, which dense prefill uses, with its projections.
+
+        Scores over nope + rope and values per head are a third of the work in latent space; the
+        cached latents are projected up to heads once per chunk.
+        """
+        per_head = 2 * self.layers * self.heads * (self.nope + self.rope + self.value_dim) * position
+        project = 2 * self.layers * self.heads * self.rank * (self.nope + self.value_dim) * position
+        return per_head + project // PREFILL_CHUNK_TOKENS
 
     def read_fraction_tokens(self, context: int) -> Mapping[str, int]:
         """Return the whole context."""

@@ -7,6 +7,7 @@ from fractions import Fraction
 from planner import service, topology
 from planner.build import Build, Core
 from planner.constraints.base import Depends, Unit, group_limit
+from planner.constraints.fabric import PLANNED_SHARE
 from planner.engines import Cache
 from planner.layout import copies_on_load
 from planner.problem import Situation
@@ -20,7 +21,7 @@ class FirstToken:
     kind = "first_token"
     label = "time to first token"
     unit: Unit = "ms"
-    formula = "session / drive read + copies * session / host links + new tokens / prefill rate <= target"
+    formula = "session / drives + copies * session / links (+ session / fabric) + new tokens / prefill rate <= target"
     depends: Depends = "drives"
 
     def active(self, at: Situation) -> bool:
@@ -62,8 +63,9 @@ def core_seconds(core: Core, cache: Cache, at: Situation) -> Fraction:
         links *= Fraction(core.layout.tp, core.chassis.n_gpus)
         copies = copies_on_load(core.footprint.kv, core.layout, core.engine)
         seconds += core.footprint.resume_bytes * copies / links
+    if at.pooled and core.fabric_nic is not None:
+        # Any turn may find its session on another node.
+        cards = topology.fabric(core.fabric_nic, core.fabric_nics).bytes_per_s * PLANNED_SHARE
+        seconds += core.footprint.resume_bytes * core.footprint.copies / cards
     context = at.scenario.workload.context.planned_tokens
-    group_rate = service.prefill_tokens_per_s(core, context)
-    # A prompt is prefilled by the ranks of its own attention group.
-    own = Fraction(group_rate * core.layout.tp * core.layout.pp, core.n_gpus)
-    return seconds + rates.new_tokens / own if own else Fraction(10**9)
+    return seconds + service.prompt_seconds(core, rates.new_tokens, context)

@@ -115,7 +115,7 @@ def _fit(q: FitQuestion, shelf: EngineShelf, layout: Layout) -> Fit:
     total = q.n_gpus * q.n_nodes
     if layout.gpus > total or total % layout.gpus:
         return Fit(layout, "derived", fault=f"{layout.name} takes {layout.gpus} GPUs; {total} are there")
-    fault = layout_fault(layout, q.model, q.engine, q.kv)
+    fault = layout_fault(layout, q.model, q.engine, q.kv, q.gpu.architecture)
     if fault:
         return Fit(layout, "derived", fault=fault)
     budget = _budget(q, shelf, layout)
@@ -142,7 +142,7 @@ def _budget(q: FitQuestion, shelf: EngineShelf, layout: Layout) -> Budget:
     if weights + kv > budget.visible_bytes:
         over = (weights + kv - budget.visible_bytes) / 2**30
         raise InputError(f"the given weights and KV bytes exceed the memory of {q.gpu.name} by {over:.2f} GiB per GPU")
-    return given_budget(budget, weights, kv)
+    return given_budget(budget, weights, kv, "given")
 
 
 def _rank_rate(q: FitQuestion, layout: Layout) -> Fraction:

@@ -53,7 +53,7 @@ def bom_table(plan: Plan) -> Table:
     letters = build_letters(plan)
     columns = (
         "build", "item", "description", "per node", "qty", f"unit {money}", f"total {money}", f"tax {money}",
-        "evidence", "as of",
+        "evidence", "source", "as of",
     )  # fmt: skip
     rows = [
         (
@@ -66,6 +66,7 @@ def bom_table(plan: Plan) -> Table:
             format_money(line.qty * line.unit_cents[case]),
             format_money(line.qty * line.tax_cents[case]),
             line.evidence.kind,
+            ", ".join(line.evidence.sources) or "-",
             line.as_of,
         )
         for line in plan.bill
@@ -93,19 +94,23 @@ def bom_report(plan: Plan) -> Report:
         "Total",
     )
     table = bom_table(plan)
+    sources = Table(
+        ("source", "grade", "date", "title", "where"),
+        [(s.id, s.grade, s.date or "-", s.title, s.where or "-") for s in plan.sources],
+        "Sources of the prices (grade A vendor or live shop, B dated reseller, C blog or undated, D contradictory)",
+    )
     data = {
         "scenario": plan.scenario,
         "currency": money,
         "capex_total": plan.cost.capex_total / 100,
         "bom": bom_data(plan),
         "not_included": list(plan.cost.not_included),
+        "sources": [
+            {"id": s.id, "grade": s.grade, "date": s.date, "title": s.title, "where": s.where} for s in plan.sources
+        ],
         "provenance": dict(plan.provenance),
     }
     blocks: list[Text | Table] = [
-        Text([plan.title]),
-        Text(builds, "Builds"),
-        table,
-        Text(rules, "Quantity rules"),
-        total,
-    ]
+        Text([plan.title]), Text(builds, "Builds"), table, Text(rules, "Quantity rules"), total, sources,
+    ]  # fmt: skip
     return Report(data, blocks, table)

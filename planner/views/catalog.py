@@ -7,7 +7,7 @@ from dataclasses import fields
 from typing import Any
 
 from planner.errors import InputError, UsageError, nearest
-from planner.evidence import Evidence
+from planner.evidence import Evidence, Source
 from planner.fields import file_key
 from planner.hardware import Catalog, Gpu, Part, System
 from planner.prices import PriceBook
@@ -104,6 +104,9 @@ def show_report(catalog: Catalog, name: str, book_name: str) -> Report:
         If there is no such part.
     """
     part = catalog.find(name)
+    source = catalog.sources.by_id.get(name)
+    if part is None and source is not None:
+        return _source_report(source)
     if part is None:
         every = [p for by_id in catalog.parts.values() for p in by_id]
         raise InputError(f"unknown part '{name}'; {nearest(name, every)}")
@@ -135,6 +138,12 @@ def show_report(catalog: Catalog, name: str, book_name: str) -> Report:
         blocks.append(Text([text for text, _ in systems], "Whole systems against their parts"))
         data["systems"] = [row for _, row in systems]
     return Report(data, blocks, table)
+
+
+def _source_report(source: Source) -> Report:
+    rows = [(key, getattr(source, key) or "-") for key in ("title", "where", "date", "grade")]
+    table = Table(("source", source.id), rows, source.title)
+    return Report({"id": source.id, **dict(rows)}, [table], table)
 
 
 def _values(part: Any, above: str = "") -> Iterator[tuple[str, Any, Evidence | None]]:

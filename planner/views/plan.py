@@ -49,8 +49,8 @@ def answer(plan: Plan) -> str:
     spare = f", {plan.spare_groups} of the groups spare" if plan.spare_groups else ""
     return (
         f"Buy {plan.n_nodes} nodes with {plan.n_gpus} GPUs ({mix}{spare}) for "
-        f"{format_money(cost.capex_total, money)} (from {format_money(cost.low, money)} to "
-        f"{format_money(cost.high, money)}): {proof}."
+        f"{format_money(cost.capex_total, money)} (the same machines at low prices {format_money(cost.low, money)}, at "
+        f"high ones {format_money(cost.high, money)}): {proof}."
     )
 
 
@@ -132,15 +132,27 @@ def _price_words(plan: Plan) -> Iterator[str]:
         dates = sorted(line.as_of for line in plan.bill if line.evidence.kind == kind)
         if dates:
             yield f"{kind}: {part / max(1, total):.0%} of the total, dated {dates[0]} to {dates[-1]}"
+    for grade, money in _by_grade(plan, case).items():
+        yield f"grade {grade}: {money / max(1, total):.0%} of the total (best grade among a price's documents)"
     yield f"price book {plan.provenance['prices']['book']}, case '{case}'; see each price with 'planner bom'"
     yield "not included: " + "; ".join(plan.cost.not_included)
+
+
+def _by_grade(plan: Plan, case: str) -> dict[str, int]:
+    """Return cents by the best grade of the documents behind a price; none where it has none."""
+    grades = {source.id: source.grade for source in plan.sources}
+    sums: dict[str, int] = {}
+    for line in plan.bill:
+        best = min((grades[name] for name in line.evidence.sources), default="none")
+        sums[best] = sums.get(best, 0) + line.qty * line.unit_cents[case]
+    return dict(sorted(sums.items()))
 
 
 def _beside(plan: Plan) -> Iterator[str]:
     money = plan.cost.currency
     yield (
-        f"{plan.power_w / 1000:,.1f} kW peak in {plan.racks} rack(s), "
-        f"{sum(g.nodes * g.rack_units for g in plan.groups)} rack units of nodes"
+        f"{plan.power_w / 1000:,.1f} kW peak with switches and head nodes; the nodes stand in {plan.racks} rack(s), "
+        f"{sum(g.nodes * g.rack_units for g in plan.groups)} rack units"
     )
     if plan.spare_cents is not None:
         share = plan.spare_cents / max(1, plan.cost.capex_total)

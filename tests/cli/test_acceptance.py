@@ -17,7 +17,7 @@ def test_fit_of_the_measured_run(command: Command) -> None:
     data = command(*FIT, "--layout", "tp8", *MEASURED).data
     assert data["kv_bytes_per_token"] == 53_940
     assert data["tokens_per_pool"] == pytest.approx(516_372, rel=0.001)
-    assert (data["sessions_per_node"], data["evidence"]) == (3, "measured")
+    assert (data["sessions_per_node"], data["evidence"]) == (3, "given")
     assert data["knife_edge"] is True
     assert data["margin_to_next_session_gib"] == pytest.approx(0.40, abs=0.01)
 

@@ -200,3 +200,12 @@ def test_pools_that_just_hold_all_in_flight_are_enough() -> None:
     costs = [cost(scenario(world | {"workload.users": str(users)})) for users in (10, 11, 12, 13)]
     assert costs == sorted(costs)
     assert costs[1] == costs[2]
+
+
+def test_more_layouts_never_cost_more() -> None:
+    # "any" is everything legal, and a name beside it adds to it: tp8-dcp2 was not offered once, and
+    # [any, tp8] meant [tp8].
+    world = {"workload.users": "60", "workload.duty": "100 %"}
+    free = cost(scenario(world | {"serving.layouts": "[any]"}))
+    assert free == cost(scenario(world | {"serving.layouts": "[any, tp8]"}))
+    assert free <= cost(scenario(world | {"serving.layouts": "[tp8, tp8-dcp2, dp8-ep8]"}))

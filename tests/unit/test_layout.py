@@ -60,10 +60,17 @@ def test_text_that_is_no_layout(text: str) -> None:
 def test_layouts_on_offer() -> None:
     moe, dense = shelf().model("glm-5"), shelf().model("llama-3.1-70b")
     assert [one.name for one in offered_layouts(8, 1, dense)] == [
-        "tp1", "tp2", "tp2-dcp2", "tp4", "tp4-dcp4", "tp8", "tp8-dcp8"
+        "tp1", "tp2", "tp2-dcp2", "tp4", "tp4-dcp2", "tp4-dcp4", "tp8", "tp8-dcp2", "tp8-dcp4", "tp8-dcp8"
     ]  # fmt: skip
-    assert {"dp8-ep8", "dp4-tp2-ep8"} <= {one.name for one in offered_layouts(8, 1, moe)}
-    assert [one.name for one in offered_layouts(8, 2, moe)] == ["tp8-pp2", "dp16-ep16", "dp8-tp2-ep16"]
+    assert {"dp8-ep8", "dp4-tp2-ep8", "dp2-tp4-ep8"} <= {one.name for one in offered_layouts(8, 1, moe)}
+    assert [one.name for one in offered_layouts(8, 2, moe)] == [
+        "tp8-pp2", "tp8-pp2-dcp2", "tp8-pp2-dcp4", "tp8-pp2-dcp8", "dp16-ep16", "dp8-tp2-ep16", "dp4-tp4-ep16",
+        "dp2-tp8-ep16",
+    ]  # fmt: skip
+
+
+def test_context_parallelism_of_sparse_attention_needs_its_backend() -> None:
+    assert "not known to run on sm120" in layout_fault(Layout(tp=8, dcp=8), GLM, VLLM, KV, "sm120")
 
 
 FAULTS = [
@@ -88,13 +95,13 @@ FAULTS = [
 @pytest.mark.parametrize(("model", "kv_format", "engine", "layout", "words"), FAULTS)
 def test_fault_of_a_layout(model: str, kv_format: str, engine: object, layout: str, words: str) -> None:
     found = shelf().model(model)
-    fault = layout_fault(Layout.parse(layout), found, engine, kv_cache(found, kv_format))  # type: ignore[arg-type]
+    fault = layout_fault(Layout.parse(layout), found, engine, kv_cache(found, kv_format), "sm90")  # type: ignore[arg-type]
     assert (words in fault) if words else fault == ""
 
 
 def test_engine_without_context_parallelism() -> None:
     engine = tiny.engine(context_parallel=False)
-    assert "no decode context parallelism" in layout_fault(Layout(tp=8, dcp=8), GLM, engine, KV)
+    assert "no decode context parallelism" in layout_fault(Layout(tp=8, dcp=8), GLM, engine, KV, "sm90")
 
 
 # The run of GLM-5.3-FP8 on 8 x H200 that was published: 25.94 GiB of KV cache per GPU.

@@ -306,3 +306,12 @@ def test_no_engine_has_an_int4_latent(name: str) -> None:
     for engine in shelf().engines.engines.values():
         assert engine.kv_format_fault(name, "dsa", "sm100")
         assert engine.kv_format_fault(name, "mla", "sm100")
+
+
+def test_dense_latent_prefill_is_per_head() -> None:
+    # DeepSeek-V3 at 64Ki: 2 x 61 x 128 x (128 + 64 + 128) per token seen, and the projection of the
+    # latents back to heads once per 4,096 tokens.
+    (group,) = shelf().model("deepseek-v3").attention
+    per_head = 2 * 61 * 128 * (128 + 64 + 128) * 65536
+    project = 2 * 61 * 128 * 512 * (128 + 128) * 65536 // 4096
+    assert group.prefill_flops(65536) == per_head + project
