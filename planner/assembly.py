@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 
 from planner.hardware import Chassis, Cpu, Dimm, Drive, Gpu, Nic, System
 
@@ -14,16 +15,22 @@ def gpu_fault(chassis: Chassis, gpu: Gpu) -> str:
     return f"'{gpu.id}' is {gpu.form_factor}, the chassis takes {chassis.gpu_form_factor}"
 
 
-def system_faults(
-    system: System,
-    chassis: Chassis,
-    gpu: Gpu,
-    cpu: Cpu,
-    dimm: Dimm,
-    drives: Mapping[str, Drive],
-    nics: Mapping[str, Nic],
-) -> Iterator[tuple[str, str]]:
+@dataclass(frozen=True)
+class Machine:
+    """A whole system with the records of its parts; drives and network cards by id."""
+
+    system: System
+    chassis: Chassis
+    gpu: Gpu
+    cpu: Cpu
+    dimm: Dimm
+    drives: Mapping[str, Drive]
+    nics: Mapping[str, Nic]
+
+
+def system_faults(machine: Machine) -> Iterator[tuple[str, str]]:
     """Yield what of a whole system does not fit its chassis, as pairs of key and message."""
+    system, chassis, gpu, cpu, dimm = machine.system, machine.chassis, machine.gpu, machine.cpu, machine.dimm
     if gpu.id not in chassis.gpu_models:
         yield "gpu", f"'{gpu.id}' is not among the GPUs of {chassis.id}: {', '.join(chassis.gpu_models)}"
     if cpu.platform not in chassis.cpu_platforms:
@@ -42,28 +49,21 @@ def system_faults(
     if len(system.drives) > 1:
         yield "drives", "a whole system has one kind of data drive; boot drives stand under 'boot'"
     for inside in system.drives:
-        if not set(drives[inside.part].form_factors) & set(chassis.drive_form_factors):
+        if not set(machine.drives[inside.part].form_factors) & set(chassis.drive_form_factors):
             fits = ", ".join(chassis.drive_form_factors)
             yield "drives", f"'{inside.part}' fits no bay of {chassis.id} ({fits})"
     cards = sum(inside.count for inside in system.nics)
     if cards > chassis.nic_slots:
         yield "nics", f"{cards} network cards do not fit {chassis.nic_slots} slots of {chassis.id}"
-    watts = system_power_w(system, chassis, gpu, cpu, dimm, drives, nics)
+    watts = system_power_w(machine)
     if watts > chassis.power_limit_w:
         yield "chassis", f"{watts} W exceed the {chassis.power_limit_w} W of the power supplies of {chassis.id}"
 
 
-def system_power_w(
-    system: System,
-    chassis: Chassis,
-    gpu: Gpu,
-    cpu: Cpu,
-    dimm: Dimm,
-    drives: Mapping[str, Drive],
-    nics: Mapping[str, Nic],
-) -> int:
+def system_power_w(machine: Machine) -> int:
     """Return the peak watts of a whole system: every part at its limit."""
-    watts = chassis.base_w + chassis.n_gpus * gpu.power_w + chassis.n_cpus * cpu.power_w
-    watts += system.dimms.count * dimm.power_w
-    watts += sum(inside.count * drives[inside.part].power_w for inside in (*system.drives, system.boot))
-    return watts + sum(inside.count * nics[inside.part].power_w for inside in system.nics)
+    system, chassis = machine.system, machine.chassis
+    watts = chassis.base_w + chassis.n_gpus * machine.gpu.power_w + chassis.n_cpus * machine.cpu.power_w
+    watts += system.dimms.count * machine.dimm.power_w
+    watts += sum(inside.count * machine.drives[inside.part].power_w for inside in (*system.drives, system.boot))
+    return watts + sum(inside.count * machine.nics[inside.part].power_w for inside in system.nics)

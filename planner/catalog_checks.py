@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from planner.assembly import gpu_fault, system_faults
+from planner.assembly import Machine, gpu_fault, system_faults
 from planner.documents import Document, Key
 from planner.engines import Measured
 from planner.errors import InputError, Problem, nearest
@@ -171,9 +171,11 @@ def _machines(found: Found, part_kinds: tuple[str, ...]) -> Iterator[Problem]:
                 if fault:
                     yield entry.problem(("gpu_models", i), fault)
         elif isinstance(record, System):
-            machine = (records["chassis"][record.chassis], records["gpu"][record.gpu])
-            inside = (records["cpu"][record.cpu], records["dimm"][record.dimms.part])
-            for key, fault in system_faults(record, *machine, *inside, records["drive"], records["nic"]):
+            machine = Machine(
+                record, records["chassis"][record.chassis], records["gpu"][record.gpu],
+                records["cpu"][record.cpu], records["dimm"][record.dimms.part], records["drive"], records["nic"],
+            )  # fmt: skip
+            for key, fault in system_faults(machine):
                 yield entry.problem((key,), fault, "correct the system, or the chassis it stands in")
         elif isinstance(record, Measured):
             yield from _measured(entry, found)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
 from fractions import Fraction
 
@@ -16,7 +17,7 @@ from planner.program import Program
 from planner.units import ceil
 
 
-class _Pool:
+class _Pool(ABC):
     """sum nodes * tier size * x - loss >= need / usable, in whole GiB or GB."""
 
     kind = ""
@@ -30,17 +31,17 @@ class _Pool:
         """Return whether this tier is pooled and in use."""
         return at.pooled and getattr(at.scenario.tiers, self.tier) != "none"
 
+    @abstractmethod
     def units(self, build: Build, at: Situation) -> int:
         """Return what one group adds to the pool, in whole units."""
-        raise NotImplementedError
 
     def uses(self, build: Build, at: Situation) -> tuple[int, ...]:
         """Return what one group adds; more is better."""
         return (-self.units(build, at),)
 
+    @abstractmethod
     def stored(self, at: Situation) -> int:
         """Return the sessions that the pool holds."""
-        raise NotImplementedError
 
     def need_units(self, build: Build, at: Situation) -> int:
         """Return the pool's size, rounded up; all builds of a pooled problem share one format."""

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from planner.assembly import system_faults, system_power_w
+from planner.assembly import Machine, system_faults, system_power_w
 from planner.documents import read_document
 from planner.evidence import Evidence
 from planner.hardware import Part, System
@@ -198,9 +198,9 @@ def content(system: System) -> tuple[Any, ...]:
 
 @pytest.mark.parametrize("system", SYSTEMS, ids=[system.id for system in SYSTEMS])
 def test_system_fits_its_chassis(system: System) -> None:
-    assert list(system_faults(*content(system))) == []
+    assert list(system_faults(Machine(*content(system)))) == []
     chassis = CATALOG.chassis()[system.chassis]
-    assert system_power_w(*content(system)) <= chassis.power_limit_w
+    assert system_power_w(Machine(*content(system))) <= chassis.power_limit_w
     cards = sum(inside.count for inside in system.nics)
     assert cards <= chassis.nic_slots
 
