@@ -85,8 +85,8 @@ def _cache_support(fleet: Mapping[Build, int]) -> Iterator[str]:
         if known and core.gpu.architecture not in known and core.gpu.id not in told:
             told.add(core.gpu.id)
             yield (
-                f"{cache.name} {cache.version} is not among what its own documents show on {core.gpu.id} "
-                f"({core.gpu.architecture}); try it, or ask its maintainers, before buying"
+                f"neither the documents nor public runs of {cache.name} {cache.version} that we know show it on "
+                f"{core.gpu.id} ({core.gpu.architecture}); try it, or ask its maintainers, before buying"
             )
         if core.n_nodes > 1 and (core.layout.name, "nodes") not in told:
             told.add((core.layout.name, "nodes"))
