@@ -486,4 +486,7 @@ class LegalBuilds:
             seconds += size.resume / links
         if self.scenario.tiers.nvme != "none" and drive is not None:
             seconds += size.resume / (drives * drive.read_bytes_per_s * self.cache.drive_read_fraction)
+        if self.pooled:
+            nic = self.catalog.nics()[self.catalog.cluster.fabric_nic]
+            seconds += size.resume / Fraction(way.fabric * nic.ports * nic.port_bytes_per_s, 2)
         return math.ceil(seconds * 1000) <= math.floor(service.first_token_s * 1000)

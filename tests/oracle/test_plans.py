@@ -141,6 +141,7 @@ ONCE_WRONG = {
     10679: "fewest nodes in a pool, two layouts with as many nodes at another price",
     11464: "in a pool, a layout that only serves together with others of its kind",
     10579: "CBC dies on an infeasible program",
+    11475: "in a pool, the first token of a session that lies on another node",
 }
 
 
