@@ -73,6 +73,7 @@ class _Half:
 
     @property
     def vector(self) -> tuple[int, ...]:
+        """What dominance compares; less is better."""
         return (*self.adds, -self.reach, -self.read)
 
 

@@ -5,7 +5,6 @@ bytes(T) = rate * T + constant: the parts of all layers summed, each in its own 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
@@ -56,14 +55,6 @@ class KvCache:
         """Return how the rate comes about, e.g. ``78 x 656 (latent) + 78 x 132 (indexer key)``."""
         terms = [f"{p.layers} x {float(p.row_bytes):g} ({p.name})" for p in self.parts if not p.window_tokens]
         return " + ".join(terms)
-
-    def step_read_bytes(self, tokens: int, read_tokens: Mapping[str, int]) -> Fraction:
-        """Return what one decode step reads of a sequence, by part; unknown parts whole."""
-        total = Fraction(0)
-        for part in self.parts:
-            read = read_tokens.get(part.name, tokens)
-            total += part.layers * part.row_bytes * min(read, part.window_tokens or read)
-        return total
 
 
 def kv_cache(model: Model, kv_format: str, draft_layers: int = 0) -> KvCache:
