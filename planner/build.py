@@ -9,11 +9,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
+from planner.budget import Budget, Launch
 from planner.demand import Footprint
 from planner.engines import Cache, Engine
 from planner.hardware import Chassis, Cpu, Dimm, Drive, Gpu, Nic, System
-from planner.layout import Budget, Layout, Pool
+from planner.layout import Layout
 from planner.models import Model
+from planner.pool import Pool
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,6 +38,8 @@ class Core:
         Watts of the network cards that a whole system brings beyond those a node needs.
     system : System or None
         The whole system that is bought instead of parts.
+    launch : Launch or None
+        Options of the engine that the budget holds for; None where the budget is given.
     """
 
     chassis: Chassis
@@ -56,6 +60,7 @@ class Core:
     fabric_nic: Nic | None = None
     fabric_nics: int = 0
     system: System | None = None
+    launch: Launch | None = None
 
     @property
     def n_gpus(self) -> int:

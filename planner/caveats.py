@@ -150,12 +150,13 @@ def _edges(plan: Plan) -> Iterator[str]:
         edge = group.edge
         if edge is not None and (group.layout, group.gpu) not in told:
             told.add((group.layout, group.gpu))
+            by = "; ".join(edge.decided_by) or "the weights and the KV memory alone"
             side = "short of" if edge.other_sessions > edge.sessions else "above losing"
             yield (
                 f"knife edge, {group.layout} on {group.gpu}: a KV pool holds {edge.sessions} sessions and is "
                 f"{format_gib(edge.distance_bytes)} per GPU ({edge.distance_tokens:,} tokens) {side} one; of this "
                 f"build alone {edge.nodes} nodes with {edge.sessions} per pool, {edge.other_nodes} with "
-                f"{edge.other_sessions}; decided by weights per GPU, activations and memory utilisation"
+                f"{edge.other_sessions}; decided by {by}"
             )
 
 

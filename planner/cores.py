@@ -5,24 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
+from planner.budget import Launch, default_batch, known_budget
 from planner.build import Core
+from planner.copies import stored_copies
 from planner.demand import footprint, scenario_caches
 from planner.engines import Cache, Engine
 from planner.errors import InputError, nearest
 from planner.hardware import Chassis, Gpu, System
 from planner.kvcache import KvCache
-from planner.layout import (
-    Layout,
-    block_tokens,
-    gpu_budget,
-    known_budget,
-    kv_pool,
-    layout_fault,
-    offered_layouts,
-    stored_copies,
-)
+from planner.layout import Layout, layout_fault, offered_layouts
 from planner.loading import Shelf
 from planner.models import Model
+from planner.pool import kv_pool, pool_fault
 from planner.scenario import Scenario
 
 STAGES = ("format", "layout", "memory", "slots", "limits", "first token", "power")
@@ -204,6 +198,7 @@ def _layouts(scenario: Scenario, shelf: Shelf, found: Offer, base: _Base, reject
             if not (inside or across):
                 continue
             fault = layout_fault(layout, found.model, base.engine, base.kv, base.gpu.architecture)
+            fault = fault or pool_fault(base.kv, layout, base.engine, found.model.family)
             if fault:
                 rejected.add("layout", f"{layout.name}: {fault}")
                 continue
@@ -224,22 +219,25 @@ def _layouts(scenario: Scenario, shelf: Shelf, found: Offer, base: _Base, reject
 
 def make_core(scenario: Scenario, shelf: Shelf, found: Offer, base: _Base, layout: Layout, n_nodes: int) -> Core:
     """Return the core with its budget and pools; measured figures are used where they exist."""
-    draft = scenario.serving.draft_layers
     context = scenario.workload.context.max_tokens or scenario.workload.context.planned_tokens
     model = found.model
-    budget = gpu_budget(model, base.gpu, base.engine, base.weights, layout, context, draft)
-    run = (model.id, base.engine.id, base.weights, base.kv.name, base.gpu.id)
-    budget = known_budget(budget, shelf.engines.measured, run, layout)
-    size = footprint(scenario, base.kv, found.cache, stored_copies(base.kv, layout, base.engine))
-    block = block_tokens(base.engine, model.family)
-    pool = kv_pool(budget.kv_bytes, base.kv, layout, base.engine, block, size.sizes)
+    how = scenario.serving
+    launch = Launch(context, how.utilisation_fraction, how.max_sequences, how.batched_tokens, how.draft_layers)
+    budget = known_budget(
+        model, base.gpu, base.engine, base.weights, base.kv.name, layout, launch, shelf.engines.measured
+    )
+    planned = scenario.workload.context.planned_tokens
+    copies = stored_copies(base.kv, layout, base.engine, found.cache, planned)
+    size = footprint(scenario, base.kv, found.cache, copies)
+    step = how.batched_tokens or default_batch(base.gpu, base.engine).batched_tokens
+    pool = kv_pool(budget.kv_bytes, base.kv, layout, base.engine, model.family, step, size.sizes, how.draft_layers)
     cluster, nics = shelf.catalog.cluster, shelf.catalog.nics()
     replicas = n_nodes * base.chassis.n_gpus // layout.gpus
     return Core(
         chassis=base.chassis, gpu=base.gpu, model=model, engine=base.engine, weights=base.weights,
         footprint=size, layout=layout, n_nodes=n_nodes, replicas=replicas, budget=budget, pool=pool,
         layout_evidence=layout_evidence(budget.evidence, layout, base.gpu),
-        front_nic=nics[cluster.front_nic], front_nics=cluster.front_nics, system=base.system,
+        front_nic=nics[cluster.front_nic], front_nics=cluster.front_nics, system=base.system, launch=launch,
     )  # fmt: skip
 
 

@@ -12,8 +12,8 @@ from fractions import Fraction
 
 from planner.engines import Cache
 from planner.kvcache import KvCache, custom_cache, kv_cache
-from planner.layout import Sizes
 from planner.models import Model
+from planner.pool import Sizes
 from planner.scenario import Scenario
 from planner.units import ceil, format_bytes, format_share
 from planner.workload import Sessions, count_sessions, prefix_share, prefix_tokens

@@ -12,6 +12,7 @@ from typing import Literal
 from planner.errors import nearest
 from planner.evidence import Evidence
 from planner.fields import Bytes, Count, Flag, Number, Seconds, Share, Text, Tokens, Whole, record
+from planner.paging import PagingRules
 
 
 @record
@@ -26,14 +27,160 @@ class FormatRule:
         Attention families that can store it (KV formats); empty for weight formats.
     architectures : tuple of str
         GPU architectures that have kernels for it.
+    hidden_multiple, inner_multiple : int
+        To multiples of what the kernels pad experts' hidden and intermediate sizes.
+    loaded : Fraction or None
+        Bytes per weight once loaded, where they differ from the file's.
+    workspace : bool
+        Whether the kernels of experts in it keep workspaces.
     """
 
     format: Text
     families: tuple[Text, ...] = ()
     architectures: tuple[Text, ...]
+    hidden_multiple: Count = 1
+    inner_multiple: Count = 1
+    loaded: Number | None = None
+    workspace: Flag = True
     source: tuple[Text, ...] = ()
     assumed: str = ""
     note: str = ""
+
+
+@record
+class Batch:
+    """The largest batch that an engine prepares for, by the GPU's memory.
+
+    Attributes
+    ----------
+    from_memory_bytes : int
+        GPUs of at least so much memory.
+    not_on : tuple of str
+        Architectures that it does not hold for.
+    max_sequences : int
+        Sequences in one batch.
+    tensor_sequences : int or None
+        The same of four and more tensor ranks, where it differs.
+    batched_tokens : int
+        New tokens in one step.
+    """
+
+    from_memory_bytes: Bytes
+    not_on: tuple[Text, ...] = ()
+    max_sequences: Count
+    tensor_sequences: Count | None = None
+    batched_tokens: Tokens
+
+
+@record
+class Activations:
+    """The peak of activations, which is reached in the sampler or in the widest layer.
+
+    sampler = sampler * S * V + vocabulary * V + stream * B * H + sampled * S * H
+    layer = widest * B * I / tp + streams * B * H + scores + latent * h * (nope + value)
+    peak = base + max(sampler, layer)
+
+    with S sequences, V vocabulary, B batched tokens, H hidden size, I intermediate size, h heads
+    per rank; scores for sparse attention, the last term for dense latent attention.
+
+    Attributes
+    ----------
+    base_bytes : int
+        Workspaces of fixed size.
+    sampler : Fraction
+        Bytes per sequence and vocabulary entry: logits and what sampling derives from them.
+    vocabulary : Fraction
+        Bytes per vocabulary entry: buffers with one row per multiprocessor.
+    stream : Fraction
+        Bytes per batched token and hidden unit: one residual stream.
+    sampled : Fraction
+        Bytes per sequence and hidden unit.
+    streams, widest : Fraction
+        Bytes per batched token that live within a layer: per hidden and per intermediate unit.
+    scores_bytes : int
+        Scores of a sparse attention's indexer.
+    latent : Fraction
+        Bytes per head of this rank and element of its keys and values, when cached latents are
+        projected back to heads.
+    """
+
+    base_bytes: Bytes
+    sampler: Number
+    vocabulary: Number
+    stream: Number
+    sampled: Number
+    streams: Number
+    widest: Number
+    scores_bytes: Bytes
+    latent: Number
+
+
+@record
+class Workspace:
+    """A buffer that experts and sparse attention share; the larger use sizes it.
+
+    experts = experts * M * k * (max(I_e, H) + max(2 I_e, H))
+    sparse = B * (query * h + padded * ceil64(h)) + factor * longest context * row
+
+    with M tokens of one step over all attention groups, k experts per token of intermediate size
+    I_e on this rank, H their width, B batched tokens, h heads per rank.
+
+    Attributes
+    ----------
+    experts : Fraction
+        Bytes per element of the two workspaces of fused experts; 0 where kernels keep none.
+    query, padded : Fraction
+        Bytes per batched token and head, and head rounded up to 64.
+    factor, long_factor : int
+        Rows of ``row_bytes`` per token of maximum context, up to ``long_from_tokens`` and beyond.
+    picked : Fraction
+        Bytes per batched token and selected token: the buffer of selections, kept beside.
+    """
+
+    experts: Number
+    query: Number
+    padded: Number
+    factor: Count
+    long_factor: Count
+    long_from_tokens: Tokens
+    row_bytes: Bytes
+    picked: Number
+
+
+@record
+class Reserve:
+    """Memory that an engine leaves free by rule instead of a fixed share (SGLang).
+
+    reserve = max(floor, base + chunk * B + rank * tp * pp + sequence * S + group * S * dp
+                         + graphs, or latent if the attention is latent) + experts if spread;
+    taken off the driver's memory, the rest rounded to a thousandth; B batched tokens, S sequences,
+    dp attention groups.
+
+    Attributes
+    ----------
+    base_bytes, chunk_bytes, rank_bytes, sequence_bytes, group_bytes, many_bytes : int
+        As in the formula; `many_bytes` is added to `group_bytes` above ``many_sequences``.
+    many_sequences : int
+        See above.
+    graphs_bytes, latent_bytes, expert_bytes : int
+        Prefill graphs of K/V heads and of latent attention, neither with pipeline stages; buffers
+        of spread experts.
+    floor_bytes, floor_from_bytes : int
+        Least reserve on GPUs of at least so much memory.
+    """
+
+    base_bytes: Bytes
+    chunk_bytes: Bytes
+    rank_bytes: Bytes
+    sequence_bytes: Bytes
+    group_bytes: Bytes
+    many_bytes: Bytes
+    many_sequences: Count
+    graphs_bytes: Bytes
+    latent_bytes: Bytes
+    expert_bytes: Bytes
+    floor_bytes: Bytes
+    floor_from_bytes: Bytes
 
 
 @record
@@ -43,20 +190,20 @@ class Runtime:
     Attributes
     ----------
     visible_fraction : Fraction
-        Share of the driver's total that the engine sees as total.
-    base_single_bytes, base_parallel_bytes : int
-        Contexts and communication buffers of one GPU alone and of several together.
-    logits_factor : Fraction
-        Activation peak: so many bytes per sequence in the batch and vocabulary entry.
-    hidden_factor : Fraction
-        Activation peak: so many bytes per batched token and hidden unit.
-    max_sequences, batched_tokens : int
-        Profiling batch.
+        Share of the driver's total that the engine sees as total, for GPUs of which no log says.
+    base_single_bytes, base_parallel_bytes, base_bridged_bytes : int
+        Contexts and communication buffers of a rank alone, of ranks that reduce or exchange over a
+        GPU fabric, and of ranks that do so over PCIe.
+    position_bytes : Fraction
+        Bytes per element of the tables of sines and cosines.
+    batches : tuple of Batch
+        The first that fits the GPU counts.
+    activations : Activations or None
+        None where they live in the reserve.
+    workspace : Workspace or None
+        None where it lives in the reserve.
     graphs_bytes : int
         Captured graphs, where they are inside the budget.
-    sparse_workspace_factor, sparse_workspace_long_factor : int
-        DSA prefill workspace in rows of ``sparse_row_bytes`` per token of maximum context, up to
-        ``sparse_long_from_tokens`` and beyond.
     expert_buffer_bytes : int
         All-to-all buffers with expert parallelism.
     """
@@ -64,15 +211,12 @@ class Runtime:
     visible_fraction: Share
     base_single_bytes: Bytes
     base_parallel_bytes: Bytes
-    logits_factor: Number
-    hidden_factor: Number
-    max_sequences: Count
-    batched_tokens: Count
+    base_bridged_bytes: Bytes
+    position_bytes: Number
+    batches: tuple[Batch, ...]
+    activations: Activations | None = None
+    workspace: Workspace | None = None
     graphs_bytes: Bytes
-    sparse_workspace_factor: Count
-    sparse_workspace_long_factor: Count
-    sparse_long_from_tokens: Tokens
-    sparse_row_bytes: Bytes
     expert_buffer_bytes: Bytes
 
 
@@ -102,12 +246,16 @@ class Engine:
 
     Attributes
     ----------
-    utilisation_fraction : Fraction
-        Share of the visible memory that the engine may use.
-    block_tokens, latent_block_tokens : int
-        KV block of K/V heads and of latent attention.
-    context_parallel : bool
-        Whether decode context parallelism exists.
+    utilisation_fraction : Fraction or None
+        Share of the visible memory that the engine may use; None where `reserve` says it.
+    reserve : Reserve or None
+        What it leaves free by rule.
+    block_tokens, latent_block_tokens, compressed_block_tokens : int
+        KV block of K/V heads, of latent attention, and of compressed caches.
+    paging : PagingRules
+        How blocks, pages and groups of layers come about.
+    context_parallel, prefill_context_parallel : bool
+        Whether decode and prefill context parallelism exist.
     shards_indexer : bool
         Whether it spreads the indexer's keys too.
     sparse_context_architectures : tuple of str
@@ -118,10 +266,14 @@ class Engine:
     id: Text
     name: Text
     version: Text
-    utilisation_fraction: Share
+    utilisation_fraction: Share | None = None
+    reserve: Reserve | None = None
     block_tokens: Count
     latent_block_tokens: Count
+    compressed_block_tokens: Count = 256
+    paging: PagingRules
     context_parallel: Flag
+    prefill_context_parallel: Flag = False
     shards_indexer: Flag
     sparse_context_architectures: tuple[Text, ...] = ()
     runtime: Runtime
@@ -152,6 +304,10 @@ class Engine:
                 return rule.assumed or rule.note
         return ""
 
+    def weight_rule(self, element: str) -> FormatRule | None:
+        """Return the rule of weights in an element format, None where there is none."""
+        return next((rule for rule in self.weight_formats if rule.format == element), None)
+
     def weight_format_fault(self, weight_format: str, architecture: str) -> str:
         """Return why this weight format cannot be used there; empty where it can."""
         rules = {r.format: r for r in self.weight_formats}
@@ -173,6 +329,11 @@ class Cache:
         Engine ids that it works with; empty for all.
     validated_architectures : tuple of str
         GPU architectures that its own documents or public runs show it on.
+    latent : {'once', 'once if plain', 'per rank'}
+        How often a cache that all ranks hold alike is stored; ``once if plain``: only without
+        pipeline and context parallelism.
+    sized_per : {'node', 'engine', 'rank'}
+        What the product's own size setting counts.
     chunk_tokens : int
         Only whole chunks are stored.
     usable_fraction : Fraction
@@ -195,6 +356,8 @@ class Cache:
     version: Text
     engines: tuple[Text, ...] = ()
     validated_architectures: tuple[Text, ...] = ()
+    latent: Literal["once", "once if plain", "per rank"]
+    sized_per: Literal["node", "engine", "rank"] = "node"
     chunk_tokens: Count
     usable_fraction: Share
     space_fraction: Share
@@ -217,6 +380,11 @@ class Measured:
     ----------
     weights_memory_bytes, kv_memory_bytes : int
         Per GPU.
+    max_model_tokens : int or None
+        Longest context that the run was started for; None where it is not known, and then taken
+        to be any.
+    utilisation_fraction, max_sequences, batched_tokens
+        Other options of the run; None for the engine's defaults.
     """
 
     kind: Literal["measured"] = "measured"
@@ -229,6 +397,10 @@ class Measured:
     layout: Text
     weights_memory_bytes: Bytes
     kv_memory_bytes: Bytes
+    max_model_tokens: Tokens | None = None
+    utilisation_fraction: Share | None = None
+    max_sequences: Count | None = None
+    batched_tokens: Tokens | None = None
     source: tuple[Text, ...]
     note: str = ""
 

@@ -68,6 +68,8 @@ class Gpu(Part):
         What it plugs into; a chassis names the same word.
     memory_bytes : int
         As the driver shows it, which is not what the label says.
+    visible_bytes : int or None
+        As engines see it as total, which is less by what the driver keeps; None where no log says.
     memory_bandwidth_bytes_per_s : int
         Nominal.
     dense : FlopRates
@@ -85,6 +87,7 @@ class Gpu(Part):
     architecture: Text
     form_factor: Text
     memory_bytes: Bytes
+    visible_bytes: Bytes | None = None
     memory_bandwidth_bytes_per_s: BytesPerSecond
     dense: FlopRates
     power_w: Watts

@@ -1,6 +1,6 @@
 """Bytes of KV cache: per token, per session, per rank.
 
-bytes(T) = rate * T + constant: the parts of all layers summed, each in its own precision.
+bytes(T) = rate * T + constant + state: the parts of all layers summed, each in its own precision.
 """
 
 from __future__ import annotations
@@ -35,17 +35,21 @@ class KvCache:
     @property
     def rate(self) -> Fraction:
         """Bytes per token of one whole copy, of the parts that grow with the context."""
-        return sum((p.layers * p.row_bytes for p in self.parts if p.window_tokens is None), Fraction(0))
+        return sum((p.layers * p.row_bytes for p in self.parts if p.grows), Fraction(0))
 
     @property
     def bytes_per_token(self) -> int:
-        """The rate as whole bytes; all formats in use come to whole bytes over the layers."""
+        """The rate as whole bytes, rounded up."""
         return -int(-self.rate // 1)
 
+    @property
+    def state_bytes(self) -> Fraction:
+        """Return the recurrent state of one sequence, of whatever length."""
+        return sum((p.layers * p.state_bytes for p in self.parts), Fraction(0))
+
     def constant_bytes(self, tokens: int) -> Fraction:
-        """Return what windowed parts hold of a sequence of `tokens`."""
-        windows = [(p, min(tokens, p.window_tokens)) for p in self.parts if p.window_tokens is not None]
-        return sum((p.layers * p.row_bytes * kept for p, kept in windows), Fraction(0))
+        """Return what windows and states hold of a sequence of `tokens`."""
+        return sum((p.sequence_bytes(tokens) for p in self.parts if not p.grows), Fraction(0))
 
     def session_bytes(self, tokens: int) -> Fraction:
         """Return one copy of a sequence of `tokens`."""
@@ -53,7 +57,7 @@ class KvCache:
 
     def formula(self) -> str:
         """Return how the rate comes about, e.g. ``78 x 656 (latent) + 78 x 132 (indexer key)``."""
-        terms = [f"{p.layers} x {float(p.row_bytes):g} ({p.name})" for p in self.parts if not p.window_tokens]
+        terms = [f"{p.layers} x {float(p.row_bytes):g} ({p.name})" for p in self.parts if p.grows]
         return " + ".join(terms)
 
 
@@ -67,7 +71,7 @@ def kv_cache(model: Model, kv_format: str, draft_layers: int = 0) -> KvCache:
     """
     parts: list[CachePart] = []
     for group in model.attention:
-        if kv_format not in group.formats():
+        if group.formats() and kv_format not in group.formats():
             hint = nearest(kv_format, group.formats())
             raise InputError(f"no KV format '{kv_format}' for {model.name} ({group.family}); {hint}")
         parts.extend(group.cache_parts(kv_format))
@@ -84,13 +88,18 @@ def custom_cache(model: Model, name: str, token_bytes: int) -> KvCache:
     return KvCache(name, (part,), custom=True)
 
 
-def rank_share(part: CachePart, tensor: int, context: int, shards_indexer: bool) -> Fraction:
-    """Return which share of one copy of `part` each rank holds.
+def head_share(part: CachePart, tensor: int) -> Fraction:
+    """Return which share of a row each of `tensor` ranks holds.
 
-    Heads are split over `tensor` ranks and copied beyond their number; a part without heads is
-    copied to every rank. Context parallelism over `context` ranks spreads tokens.
+    Heads are split over ranks and copied beyond their number; a part without heads is copied to
+    every rank.
     """
-    share = Fraction(max(1, ceil_div(part.heads, tensor)), part.heads)
+    return Fraction(max(1, ceil_div(part.heads, tensor)), part.heads)
+
+
+def rank_share(part: CachePart, tensor: int, context: int, shards_indexer: bool) -> Fraction:
+    """Return which share of one copy of `part` each rank holds: of its heads, and of its tokens."""
+    share = head_share(part, tensor)
     if context > 1 and (part.context_sharded or shards_indexer):
         share /= context
     return share

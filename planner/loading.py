@@ -118,8 +118,12 @@ def _over(entry: Entry, below: Entry | None, problems: list[Problem]) -> Entry:
 
 def _layers(folders: Sequence[Path], price_files: Sequence[Path]) -> Iterator[list[Path]]:
     for folder in (data_folder("catalog"), *folders):
+        if folder.is_file():
+            yield [folder]
+            continue
         if not folder.is_dir():
-            raise InputError([Problem(str(folder), 0, 0, "is no folder", "--catalog takes a folder of YAML files")])
+            hint = "--catalog takes a YAML file or a folder of them"
+            raise InputError([Problem(str(folder), 0, 0, "is no folder and no file", hint)])
         yield sorted(p for p in folder.rglob("*") if p.suffix in (".yaml", ".yml"))
     for file in price_files:
         yield [file]

@@ -6,11 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from planner.budget import Budget
 from planner.constraints.base import Check
 from planner.costs import CostLine
 from planner.demand import Demand
 from planner.evidence import Source
-from planner.layout import Budget, Pool
+from planner.pool import Pool
 
 SCHEMA_VERSION = 1
 Status = Literal["optimal", "feasible", "infeasible"]
@@ -28,6 +29,8 @@ class PoolEdge:
         Per GPU, and in tokens of the pool.
     nodes, other_nodes : int
         Nodes if the fleet were of this build alone, on either side; with spare groups.
+    decided_by : tuple of str
+        Constants of the engine's profile whose stated ranges reach to another whole session.
     """
 
     sessions: int
@@ -36,6 +39,7 @@ class PoolEdge:
     distance_tokens: int
     nodes: int
     other_nodes: int
+    decided_by: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -14,16 +14,15 @@ from planner.caveats import plan_warnings
 from planner.costs import CostLine, Pricing, bill, capex_cents, fleet_drivers, fleet_opex_cents, fleet_power_w
 from planner.demand import demand
 from planner.diagnose import explain_infeasible
+from planner.edges import pool_edge
 from planner.errors import InfeasibleError, PlannerError, PriceMissingError, UnprovenError
 from planner.evidence import Source
-from planner.formulation.rows import most_groups
 from planner.loading import Shelf
-from planner.plan import CostSummary, NodeGroup, Plan, PoolEdge, RunnerUp
+from planner.plan import CostSummary, NodeGroup, Plan, RunnerUp
 from planner.problem import Problem, Situation
 from planner.scenario import Scenario
 from planner.solve import Outcome, solve
-from planner.units import ceil_div
-from planner.verify import Verification, fresh_reach, verify
+from planner.verify import Verification, verify
 
 _LEAST_BESIDE_S = 0.5
 
@@ -318,25 +317,6 @@ def _node_group(problem: Problem, build: Build, count: int, hosted: Mapping[str,
         power_w=build.power_w // build.n_nodes, rack_units=core.chassis.rack_units,
         unit_cents=problem.pricing.node_cents(build), edge=pool_edge(problem, build),
     )  # fmt: skip
-
-
-def pool_edge(problem: Problem, build: Build) -> PoolEdge | None:
-    """Return both node counts where a pool is within 5 % of another whole session."""
-    pool = build.core.pool
-    side = pool.knife_edge
-    if side == 0:
-        return None
-    other = replace(pool, sessions=pool.sessions + side)
-    moved = replace(build, core=replace(build.core, pool=other))
-    distance = pool.missing_bytes if side > 0 else pool.spare_bytes
-    tokens = ceil_div(distance * pool.tokens, pool.rank_bytes)
-    return PoolEdge(pool.sessions, other.sessions, distance, tokens, _alone(problem, build), _alone(problem, moved))
-
-
-def _alone(problem: Problem, build: Build) -> int:
-    """Return the nodes of a fleet of this build alone, spare groups included."""
-    moved = replace(build, reach=fresh_reach(problem, build))
-    return most_groups(problem, moved) * build.n_nodes if moved.reach else 0
 
 
 def provenance(solved: Solved, shelf: Shelf) -> dict[str, object]:

@@ -20,6 +20,7 @@ from planner.fields import (
     Seconds,
     Share,
     Text,
+    Tokens,
     TokensPerSecond,
     Watts,
     Whole,
@@ -76,6 +77,9 @@ class Serving:
         Layout names or ``any``.
     draft_layers : int
         Draft (MTP) layers kept loaded for speculation.
+    utilisation_fraction, max_sequences, batched_tokens
+        Start-up options of the engines: share of visible memory, and the largest batch in
+        sequences and tokens; None for each engine's own defaults.
     """
 
     engines: tuple[Text, ...]
@@ -84,6 +88,9 @@ class Serving:
     custom_kv: CustomKv | None = None
     layouts: tuple[Text, ...] = ("any",)
     draft_layers: Whole = 0
+    utilisation_fraction: Share | None = None
+    max_sequences: Count | None = None
+    batched_tokens: Tokens | None = None
 
 
 @record

@@ -270,7 +270,7 @@ def setting_paths(record: type = Scenario, above: str = "") -> Iterator[str]:
 
 def _contradictions(document: Document, scenario: Scenario, shelf: Shelf | None) -> list[Problem]:
     found = [(f"workload.{key}", message) for key, message in faults(scenario.workload)]
-    found += [*_serving_faults(scenario), *_money_faults(scenario)]
+    found += [*_serving_faults(scenario), *_launch_faults(scenario), *_money_faults(scenario)]
     if scenario.service is not None and scenario.service.decode_tokens_per_s == 0:
         found.append(("service.decode", "a session without tokens per second is never served"))
     rates, service = scenario.workload.rates, scenario.service
@@ -295,6 +295,14 @@ def _serving_faults(scenario: Scenario) -> Iterator[tuple[str, str]]:
     for key in ("engines", "weights", "layouts"):
         if not getattr(serving, key):
             yield f"serving.{key}", f"'{key}' is empty; name at least one"
+
+
+def _launch_faults(scenario: Scenario) -> Iterator[tuple[str, str]]:
+    share = scenario.serving.utilisation_fraction
+    if share is not None and not 0 < share <= 1:
+        yield "serving.utilisation", "expected a share of memory above 0 and up to 100 %"
+    if scenario.serving.batched_tokens == 0:
+        yield "serving.batched", "a step needs at least one token"
 
 
 def _money_faults(scenario: Scenario) -> Iterator[tuple[str, str]]:

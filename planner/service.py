@@ -53,7 +53,7 @@ def prompt_seconds(core: Core, tokens: int, position: int) -> Fraction:
     checkpoint, ff = model.checkpoint(core.weights), model.feed_forward
     element = checkpoint.experts if ff.experts else checkpoint.linear
     rank = peak_flops(core.gpu, element) * core.engine.service.prefill_fraction
-    experts = 2 * ff.expert_layers * ff.active_experts * 3 * model.hidden * ff.expert_size
+    experts = 2 * ff.expert_layers * ff.active_experts * ff.expert_parameters(model.hidden)
     rest = flops_per_token(model, position) - experts
     own, spread = layout.tp * layout.pp, max(layout.ep, layout.tp) * layout.pp
     return tokens * (rest / (rank * own) + experts / (rank * spread))
@@ -85,6 +85,7 @@ def _session_read_bytes(core: Core, context: int) -> float:
         share = rank_share(part, core.layout.tp, core.layout.dcp, core.engine.shards_indexer)
         layers = ceil_div(part.layers, core.layout.pp)
         total += float(share * layers * part.row_bytes) * tokens.get(part.name, context)
+        total += 2 * float(share * layers * part.state_bytes)  # read and written back
     return total
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, Any
 
-from planner.attention import dsa, gqa, mla, sliding_window
+from planner.attention import chunked, compressed, dsa, gdn, gqa, indexed_gqa, kda, mamba2, mla, sliding_window
 from planner.attention.base import FAMILIES, Attention, CachePart, WeightKind, Weights
 
 if TYPE_CHECKING:
@@ -30,8 +30,14 @@ __all__ = [
     "CachePart",
     "WeightKind",
     "Weights",
+    "chunked",
+    "compressed",
     "dsa",
+    "gdn",
     "gqa",
+    "indexed_gqa",
+    "kda",
+    "mamba2",
     "mla",
     "sliding_window",
 ]

@@ -9,8 +9,12 @@ from typing import Literal, Protocol
 
 from planner.registry import Registry
 
-WeightKind = Literal["expert", "linear", "other"]
-"""What a checkpoint may quantise apart: routed experts, other matrices, the unquantised rest."""
+WeightKind = Literal["expert", "linear", "attention", "head", "other", "fp32"]
+"""What a checkpoint may quantise apart: routed experts, other matrices of the feed-forward layers,
+matrices of attention, the output head, the unquantised rest, and what is kept in fp32 in any case."""
+
+
+WeightSplit = Literal["tensor", "expert", "none", "first", "last"]
 
 
 @dataclass(frozen=True)
@@ -32,8 +36,20 @@ class CachePart:
         Whether decode context parallelism spreads its tokens over ranks on every engine.
     window_tokens : int or None
         The most tokens a sequence keeps in it; None without limit.
+    chunked : bool
+        Whether the window starts anew at every multiple of its length instead of sliding.
+    state_bytes : Fraction
+        Bytes per sequence and layer that do not depend on its length (recurrent state).
+    draft_bytes : Fraction
+        Further such bytes per token that speculation proposes: a convolution keeps its inputs too.
+    with_latent : bool
+        Whether engines lay it in one group with the layer's main cache (an indexer's keys).
+    block_tokens : int or None
+        Tokens of its block where the kernel fixes them apart from the engine's block.
+    page_multiple : int
+        Kernels pad a layer's page to a multiple of so many bytes.
     row_formula : str
-        How `row_bytes` comes about, for reading.
+        How `row_bytes` (or `state_bytes`) comes about, for reading.
     """
 
     name: str
@@ -42,7 +58,23 @@ class CachePart:
     heads: int = 1
     context_sharded: bool = True
     window_tokens: int | None = None
+    chunked: bool = False
+    state_bytes: Fraction = Fraction(0)
+    draft_bytes: Fraction = Fraction(0)
+    with_latent: bool = False
+    block_tokens: int | None = None
+    page_multiple: int = 1
     row_formula: str = ""
+
+    @property
+    def grows(self) -> bool:
+        """Whether it grows with the context without limit."""
+        return self.window_tokens is None and not self.state_bytes
+
+    def sequence_bytes(self, tokens: int) -> Fraction:
+        """Return one copy of what a sequence of `tokens` keeps in all its layers."""
+        kept = tokens if self.window_tokens is None else min(tokens, self.window_tokens)
+        return self.layers * (self.row_bytes * kept + self.state_bytes)
 
 
 @dataclass(frozen=True)
@@ -55,28 +87,38 @@ class Weights:
         What they are.
     count : int
         Parameters in the whole model.
-    kind : {'expert', 'linear', 'other'}
+    kind : {'expert', 'linear', 'attention', 'head', 'other', 'fp32'}
         How checkpoints quantise them.
     split : {'tensor', 'expert', 'none', 'first', 'last'}
         ``tensor``: over the ranks of tensor parallelism; ``expert``: over all ranks of expert or
         tensor parallelism; ``none``: a full copy on every rank; ``first`` and ``last``: the
         vocabulary matrices, which only the first and last pipeline stage hold.
+    pieces : int or None
+        Into how many pieces ``tensor`` can split them; ranks beyond keep copies.
     """
 
     name: str
     count: int
     kind: WeightKind
-    split: Literal["tensor", "expert", "none", "first", "last"]
+    split: WeightSplit
+    pieces: int | None = None
 
 
 class Attention(Protocol):
     """A group of layers with the same attention; families register a record that meets this."""
 
-    family: str
-    layers: int
+    @property
+    def family(self) -> str:
+        """The family's name."""
+        ...
+
+    @property
+    def layers(self) -> int:
+        """How many layers are of this kind."""
+        ...
 
     def formats(self) -> Mapping[str, str]:
-        """Return the KV formats that this family has rows for, with a word on each."""
+        """Return the KV formats that this family has rows for; none where the format does not touch it."""
         ...
 
     def cache_parts(self, kv_format: str) -> tuple[CachePart, ...]:
@@ -101,6 +143,10 @@ class Attention(Protocol):
 
     def tensor_limit(self) -> int:
         """Return into how many ranks the attention heads can be split."""
+        ...
+
+    def rope_elements(self) -> int:
+        """Return the elements per position of the engine's table of sines and cosines; 0 without one."""
         ...
 
 

@@ -26,6 +26,8 @@ class Dsa(Latent):
         How many of the layers own an indexer and store its keys.
     indexer_heads, indexer_dim : int
         Its query heads and elements per key.
+    indexer_pool : int
+        Neighbouring tokens that share one key.
     topk : int
         Tokens that attention reads.
     """
@@ -34,13 +36,17 @@ class Dsa(Latent):
     indexer_layers: Count
     indexer_heads: Count
     indexer_dim: Count
+    indexer_pool: Count = 1
     topk: Count
 
     def cache_parts(self, kv_format: str) -> tuple[CachePart, ...]:
         """Return the latent cache and the indexer's."""
-        key = self.indexer_dim + row(4 * self.indexer_dim, 128)
+        key = (self.indexer_dim + row(4 * self.indexer_dim, 128)) / self.indexer_pool
         formula = f"{self.indexer_dim} fp8 + an fp32 scale per 128"
-        indexer = CachePart("indexer key", self.indexer_layers, key, context_sharded=False, row_formula=formula)
+        formula += f", one per {self.indexer_pool} tokens" if self.indexer_pool > 1 else ""
+        indexer = CachePart(
+            "indexer key", self.indexer_layers, key, context_sharded=False, with_latent=True, row_formula=formula
+        )
         return (self.latent_part(kv_format), indexer)
 
     def weights(self, hidden: int) -> tuple[Weights, ...]:
@@ -50,7 +56,7 @@ class Dsa(Latent):
         small = hidden * self.indexer_heads + 2 * self.indexer_dim
         return (
             *self.latent_weights(hidden),
-            Weights("indexer projections", self.indexer_layers * matrices, "linear", "none"),
+            Weights("indexer projections", self.indexer_layers * matrices, "attention", "none"),
             Weights("indexer head weights and norm", self.indexer_layers * small, "other", "none"),
         )
 

@@ -11,10 +11,11 @@ from fractions import Fraction
 from typing import Literal
 
 from planner.attention.base import FAMILIES, CachePart, Weights
-from planner.fields import Count, Flag, record
+from planner.fields import Count, Flag, Whole, record
 
 _ELEMENTS: Mapping[str, tuple[Fraction, int, str]] = {
     # format: bytes per element, bytes per head and token beside it, a word on it
+    "fp32": (Fraction(4), 0, "4 B per element, for models kept in fp32"),
     "bf16": (Fraction(2), 0, "2 B per element"),
     "fp8": (Fraction(1), 0, "1 B per element, one scale per tensor"),
     "fp8_per_token_head": (Fraction(1), 8, "1 B per element, fp32 scale per token, head, K and V"),
@@ -47,8 +48,17 @@ class Heads:
         Whether the output projection carries one too, if `bias`.
     head_norms : bool
         Whether queries and keys are normalised per head.
+    projection_norms : bool
+        Whether they are normalised over all heads together, each element with its own weight.
     sinks : bool
         Whether each head has a learned sink.
+    gate : bool
+        Whether the output is gated by a second projection of the size of the queries.
+    rotary : int or None
+        Elements per head that carry the position; `key_dim` if left out, 0 without position.
+    stored_layers : int or None
+        How many of the layers own a KV cache; the others read that of an earlier layer. All if
+        left out.
     """
 
     layers: Count
@@ -59,7 +69,11 @@ class Heads:
     bias: Flag = False
     output_bias: Flag = False
     head_norms: Flag = False
+    projection_norms: Flag = False
     sinks: Flag = False
+    gate: Flag = False
+    rotary: Whole | None = None
+    stored_layers: Whole | None = None
 
     def formats(self) -> Mapping[str, str]:
         """Return the KV formats of K/V heads."""
@@ -70,13 +84,25 @@ class Heads:
         query = self.heads * self.key_dim
         key, value = self.kv_heads * self.key_dim, self.kv_heads * self.value_dim
         output = self.heads * self.value_dim
-        matrices = hidden * (query + key + value + output)
         small = (query + key + value) * self.bias + hidden * (self.bias and self.output_bias)
         small += 2 * self.key_dim * self.head_norms + self.heads * self.sinks
+        small += (query + key) * self.projection_norms
+        owned = self.stored
         return (
-            Weights("attention projections", self.layers * matrices, "linear", "tensor"),
+            Weights("attention projections", hidden * self.layers * (query + output), "attention", "tensor"),
+            Weights("K and V projections", hidden * owned * (key + value), "attention", "tensor", self.kv_heads),
+            Weights("attention output gates", hidden * self.layers * output * self.gate, "attention", "tensor"),
             Weights("attention biases and norms", self.layers * small, "other", "none"),
         )
+
+    @property
+    def stored(self) -> int:
+        """Layers that own a KV cache."""
+        return self.layers if self.stored_layers is None else self.stored_layers
+
+    def rope_elements(self) -> int:
+        """Return the rotated elements of a head."""
+        return self.key_dim if self.rotary is None else self.rotary
 
     def copied_weights(self) -> int:
         """Return 0: nothing is absorbed."""
@@ -90,7 +116,7 @@ class Heads:
         """Return the cache of K and V rows over the whole context."""
         per_head = head_row_bytes(kv_format, self.key_dim, self.value_dim)
         formula = f"{self.kv_heads} kv heads x ({self.key_dim} + {self.value_dim}), {kv_format}"
-        return CachePart("K and V", self.layers, self.kv_heads * per_head, self.kv_heads, row_formula=formula)
+        return CachePart("K and V", self.stored, self.kv_heads * per_head, self.kv_heads, row_formula=formula)
 
     def attention_flops(self, seen: int) -> int:
         """Return 2 FLOP per multiply-add for scores and values over `seen` earlier tokens."""

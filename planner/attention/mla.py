@@ -11,7 +11,7 @@ from fractions import Fraction
 from typing import Literal
 
 from planner.attention.base import FAMILIES, CachePart, Weights, row
-from planner.fields import Count, Whole, record
+from planner.fields import Count, Flag, Whole, record
 
 _ROWS: Mapping[str, tuple[Callable[[int, int], Fraction], str]] = {
     "bf16": (lambda rank, rope: row(2 * (rank + rope)), "2 B per element"),
@@ -55,6 +55,8 @@ class Latent:
         Elements per head of the values (``v_head_dim``).
     query_rank : int
         ``q_lora_rank``; 0 where queries are not compressed.
+    gate : bool
+        Whether the output is gated by a projection of the size of the values.
     """
 
     layers: Count
@@ -64,6 +66,7 @@ class Latent:
     nope: Count
     value_dim: Count
     query_rank: Whole
+    gate: Flag = False
 
     def formats(self) -> Mapping[str, str]:
         """Return the formats of the latent vector."""
@@ -77,6 +80,10 @@ class Latent:
         """Return the query heads."""
         return self.heads
 
+    def rope_elements(self) -> int:
+        """Return the position part's elements."""
+        return self.rope
+
     def latent_part(self, kv_format: str) -> CachePart:
         """Return the latent cache."""
         formula = f"latent {self.rank} + rope {self.rope}, {kv_format}"
@@ -89,11 +96,11 @@ class Latent:
         down = hidden * (self.rank + self.rope) + hidden * self.query_rank
         up = query_in * self.heads * (self.nope + self.rope)
         up += self.rank * self.heads * (self.nope + self.value_dim)
-        up += self.heads * self.value_dim * hidden
+        up += (1 + self.gate) * self.heads * self.value_dim * hidden
         norms = self.query_rank + self.rank
         return (
-            Weights("attention down-projections", self.layers * down, "linear", "none"),
-            Weights("attention per-head projections", self.layers * up, "linear", "tensor"),
+            Weights("attention down-projections", self.layers * down, "attention", "none"),
+            Weights("attention per-head projections", self.layers * up, "attention", "tensor"),
             Weights("attention norms", self.layers * norms, "other", "none"),
         )
 

@@ -7,13 +7,14 @@ from typing import Annotated
 
 import typer
 
+from planner.cli import importing
 from planner.cli.options import CatalogDirs, Format, OutputFile, PriceFiles, load, write
 
 Book = Annotated[str, typer.Option("--book", metavar="ID", help="Price book for the prices shown.")]
 DEFAULT_BOOK = "us-2026-11"
 
 catalog_app = typer.Typer(help="List and show parts with their prices and evidence.", no_args_is_help=True)
-model_app = typer.Typer(help="List and show models.", no_args_is_help=True)
+model_app = typer.Typer(help="List, show and import models.", no_args_is_help=True)
 
 
 @catalog_app.command("list")
@@ -78,6 +79,7 @@ def schema(
 
 def register(app: typer.Typer) -> None:
     """Add these commands."""
+    importing.register(model_app)
     app.add_typer(catalog_app, name="catalog")
     app.add_typer(model_app, name="model")
     app.command("schema")(schema)

@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from fractions import Fraction
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from planner.cli.options import CatalogDirs, Format, OutputFile, load, write
+from planner.cli.options import CatalogDirs, Format, OutputFile, find_model, load, write
 from planner.errors import InputError, UsageError, nearest
+
+if TYPE_CHECKING:
+    from planner.engines import EngineShelf
+    from planner.layout import Layout
+    from planner.models import Model
+    from planner.questions.fit import FitQuestion
+    from planner.render import Report
 
 Context = Annotated[
     str, typer.Option("--context", metavar="TOKENS", help="Per session, e.g. 131072 or '128Ki tokens'.")
@@ -19,19 +27,40 @@ SessionCount = Annotated[
     int | None, typer.Option("--sessions", metavar="N", min=1, help="Also say how many nodes hold N at once.")
 ]
 Gib = Annotated[float | None, typer.Option(metavar="GIB", help="Measured per GPU, instead of the estimate.")]
+Longest = Annotated[
+    str | None, typer.Option("--max-model-len", metavar="TOKENS", help="What the engine is started for; as --context.")
+]
+Sequences = Annotated[
+    int | None, typer.Option("--max-num-seqs", metavar="N", min=1, help="Largest batch; the engine's default.")
+]
+Batched = Annotated[
+    int | None, typer.Option("--max-num-batched-tokens", metavar="N", min=1, help="Tokens of one step.")
+]
+Utilisation = Annotated[
+    str | None,
+    typer.Option("--utilisation", metavar="SHARE", help="Of visible memory, e.g. 95%; the engine's default."),
+]
+Draft = Annotated[int, typer.Option("--draft-layers", metavar="N", min=0, help="Draft (MTP) layers kept loaded.")]
 
 
 def fit(
-    model: Annotated[str, typer.Option("--model", metavar="ID", help="Model id or alias.")],
+    model: Annotated[str, typer.Option("--model", metavar="ID", help="Model id, alias, or a config.json.")],
     gpu: Annotated[str, typer.Option("--gpu", metavar="ID", help="GPU id.")],
     gpus: Annotated[int, typer.Option("--gpus", metavar="N", min=1, help="GPUs of a node.")] = 8,
     nodes: Annotated[int, typer.Option("--nodes", metavar="N", min=1, help="Nodes that a replica may span.")] = 1,
-    weights: Annotated[str, typer.Option("--weights", metavar="FORMAT", help="Weight format.")] = "fp8",
+    weights: Annotated[
+        str | None, typer.Option("--weights", metavar="FORMAT", help="Weight format; fp8, else the model's first.")
+    ] = None,
     kv: Annotated[str, typer.Option("--kv", metavar="FORMAT", help="KV format.")] = "bf16",
     context: Context = "128Ki tokens",
     layout: LayoutName = None,
     engine: Annotated[str, typer.Option("--engine", metavar="ID", help="Serving engine.")] = "vllm-0.33",
     sessions: SessionCount = None,
+    utilisation: Utilisation = None,
+    max_model_len: Longest = None,
+    max_num_seqs: Sequences = None,
+    max_num_batched_tokens: Batched = None,
+    draft_layers: Draft = 0,
     weights_gib: Gib = None,
     kv_gib: Gib = None,
     form: Format = None,
@@ -39,37 +68,82 @@ def fit(
     catalog: CatalogDirs = None,
 ) -> None:
     """Say whether a model fits: budget of a GPU, KV pools, whole sessions, the way to the next."""
+    from planner.budget import Launch
     from planner.kvcache import kv_cache
     from planner.layout import Layout
-    from planner.questions.fit import FitQuestion, fits
-    from planner.views.fit import fit_report
+    from planner.questions.fit import FitQuestion
 
     shelf = load(catalog, None)
     if gpu not in shelf.catalog.gpus():
         raise InputError(f"--gpu {gpu}: unknown GPU; {nearest(gpu, shelf.catalog.gpus())}")
     if engine not in shelf.engines.engines:
         raise InputError(f"--engine {engine}: unknown engine; {nearest(engine, shelf.engines.engines)}")
-    found = shelf.model(model)
-    found.checkpoint(weights)
+    found = find_model(shelf, model)
+    if draft_layers > found.draft_layers:
+        raise InputError(f"--draft-layers {draft_layers}: {found.name} has {found.draft_layers}")
+    tokens = _tokens(context, "--context")
+    launch = Launch(
+        max_model_tokens=_tokens(max_model_len, "--max-model-len") if max_model_len else tokens,
+        utilisation_fraction=_share(utilisation), max_sequences=max_num_seqs,
+        batched_tokens=max_num_batched_tokens, draft_layers=draft_layers,
+    )  # fmt: skip
+    if launch.max_model_tokens < tokens:
+        raise UsageError(f"--max-model-len {max_model_len}: sessions of {tokens:,} tokens do not go into it")
     question = FitQuestion(
-        model=found, engine=shelf.engines.engines[engine], weights=weights, kv=kv_cache(found, kv),
-        gpu=shelf.catalog.gpus()[gpu], n_gpus=gpus, n_nodes=nodes, context_tokens=_tokens(context),
+        model=found, engine=shelf.engines.engines[engine], weights=_weights(found, weights),
+        kv=kv_cache(found, kv, draft_layers), gpu=shelf.catalog.gpus()[gpu], n_gpus=gpus, n_nodes=nodes,
+        context_tokens=tokens, launch=launch,
         weights_bytes=_bytes(weights_gib, "--weights-gib"), kv_bytes=_bytes(kv_gib, "--kv-gib"),
     )  # fmt: skip
     chosen = Layout.parse(layout) if layout else None
-    write(fit_report(question, list(fits(question, shelf.engines, chosen)), sessions), form, output)
+    write(_answer(question, shelf.engines, chosen, sessions), form, output)
 
 
-def _tokens(text: str) -> int:
+def _answer(question: FitQuestion, shelf: EngineShelf, layout: Layout | None, sessions: int | None) -> Report:
+    from planner.questions.advice import advice
+    from planner.questions.fit import doubts, fits
+    from planner.views.fit import fit_report
+
+    answers = list(fits(question, shelf, layout))
+    in_doubt = list(doubts(question, shelf, answers[0])) if len(answers) == 1 else []
+    stuck = all(answer.sessions == 0 for answer in answers)
+    changes = list(advice(question, shelf, layout)) if stuck else []
+    return fit_report(question, answers, sessions, in_doubt, changes)
+
+
+def _weights(model: Model, weights: str | None) -> str:
+    have = [checkpoint.format for checkpoint in model.checkpoints]
+    if weights is None:
+        return "fp8" if "fp8" in have else have[0]
+    model.checkpoint(weights)
+    return weights
+
+
+def _tokens(text: str, name: str) -> int:
     from planner.units import TOKENS, QuantityError
 
     try:
         tokens = int(text) if text.isdecimal() and len(text) < 20 else int(TOKENS.parse(text))
     except QuantityError as fault:
-        raise UsageError(f"--context {fault}") from None
+        raise UsageError(f"{name} {fault}") from None
     if tokens < 1:
-        raise UsageError(f"--context {text}: a session needs at least one token")
+        raise UsageError(f"{name} {text}: a session needs at least one token")
     return tokens
+
+
+def _share(text: str | None) -> Fraction | None:
+    from planner.units import SHARE, QuantityError
+
+    if text is None:
+        return None
+    try:
+        plain = float(text) if text.replace(".", "", 1).isdecimal() and float(text) <= 1 else None
+        share = Fraction(text) if plain is not None else Fraction(SHARE.parse(text))
+    except (QuantityError, ValueError) as fault:
+        raise UsageError(f"--utilisation {fault}") from None
+    if not 0 < share <= 1:
+        raise UsageError(f"--utilisation {text}: expected a share above 0 and up to 100 %")
+    return share
 
 
 def _bytes(gib: float | None, name: str) -> int | None:

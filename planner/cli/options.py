@@ -14,13 +14,14 @@ from planner.errors import UsageError, nearest
 
 if TYPE_CHECKING:
     from planner.loading import Shelf
+    from planner.models import Model
     from planner.render import Report
     from planner.scenario import Scenario
 
 ScenarioName = Annotated[str, typer.Argument(metavar="SCENARIO", help="A shipped name or a YAML file.")]
 CatalogDirs = Annotated[
     list[Path] | None,
-    typer.Option("--catalog", metavar="DIR", help="A catalogue folder over the shipped one; repeatable."),
+    typer.Option("--catalog", metavar="PATH", help="A catalogue folder or file over the shipped one; repeatable."),
 ]
 PriceFiles = Annotated[
     list[Path] | None,
@@ -55,6 +56,16 @@ def load(catalog: list[Path] | None, prices: list[Path] | None) -> Shelf:
     from planner.loading import load_shelf
 
     return load_shelf(catalog or (), prices or ())
+
+
+def find_model(shelf: Shelf, name: str) -> Model:
+    """Return a model of the catalogue, or that of a config.json if `name` is the path of one."""
+    path = Path(name)
+    if name not in shelf.models and (path.suffix == ".json" or path.is_file()):
+        from planner.importing import import_config
+
+        return import_config(path)
+    return shelf.model(name)
 
 
 def read_scenario(name: str, shelf: Shelf, sets: list[str] | None, variant: str | None) -> Scenario:

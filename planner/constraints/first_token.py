@@ -8,8 +8,8 @@ from planner import service, topology
 from planner.build import Build, Core
 from planner.constraints.base import Depends, Unit, group_limit
 from planner.constraints.fabric import PLANNED_SHARE
+from planner.copies import copies_on_load
 from planner.engines import Cache
-from planner.layout import copies_on_load
 from planner.problem import Situation
 from planner.units import ceil
 
@@ -61,7 +61,7 @@ def core_seconds(core: Core, cache: Cache, at: Situation) -> Fraction:
         links = topology.host_link(core.chassis, core.gpu).bytes_per_s * cache.host_link_fraction
         # One session uses the links of its own attention group only.
         links *= Fraction(core.layout.tp, core.chassis.n_gpus)
-        copies = copies_on_load(core.footprint.kv, core.layout, core.engine)
+        copies = copies_on_load(core.footprint.kv, core.layout, core.engine, core.footprint.sizes.session_tokens)
         seconds += core.footprint.resume_bytes * copies / links
     if at.pooled and core.fabric_nic is not None:
         # Any turn may find its session on another node.

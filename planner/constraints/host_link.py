@@ -7,7 +7,7 @@ from fractions import Fraction
 from planner import topology
 from planner.build import Build
 from planner.constraints.base import Depends, Unit, group_limit
-from planner.layout import copies_on_load
+from planner.copies import copies_on_load
 from planner.problem import Situation
 
 
@@ -35,5 +35,5 @@ class HostLink:
     def need(self, build: Build, at: Situation) -> Fraction:
         """Return bytes per second per open session; copies are pulled by each rank."""
         core = build.core
-        copies = copies_on_load(core.footprint.kv, core.layout, core.engine)
+        copies = copies_on_load(core.footprint.kv, core.layout, core.engine, core.footprint.sizes.session_tokens)
         return at.turns_per_s / at.open * core.footprint.resume_bytes * copies

@@ -3,28 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
+from planner.budget import Budget, Launch, default_batch, given_budget, gpu_budget, known_budget
 from planner.cores import layout_evidence
+from planner.doubts import Doubt, deciding
 from planner.engines import Engine, EngineShelf
 from planner.errors import InputError
 from planner.hardware import Gpu
 from planner.kvcache import KvCache, rank_share
-from planner.layout import (
-    Budget,
-    Layout,
-    Pool,
-    Sizes,
-    block_tokens,
-    given_budget,
-    gpu_budget,
-    known_budget,
-    kv_pool,
-    layout_fault,
-    offered_layouts,
-)
+from planner.layout import Layout, layout_fault, offered_layouts
 from planner.models import Model
+from planner.pool import Pool, Sizes, kv_pool, pool_fault
 from planner.units import ceil_div
 
 
@@ -38,6 +29,8 @@ class FitQuestion:
         GPUs of a node.
     n_nodes : int
         Nodes that one replica may span.
+    launch : Launch
+        Options of the engine.
     weights_bytes, kv_bytes : int or None
         Measured per GPU, used instead of our estimate.
     """
@@ -49,9 +42,15 @@ class FitQuestion:
     gpu: Gpu
     n_gpus: int
     context_tokens: int
+    launch: Launch
     n_nodes: int = 1
     weights_bytes: int | None = None
     kv_bytes: int | None = None
+
+    @property
+    def step_tokens(self) -> int:
+        """Most tokens of one step."""
+        return self.launch.batched_tokens or default_batch(self.gpu, self.engine).batched_tokens
 
 
 @dataclass(frozen=True)
@@ -102,25 +101,32 @@ def fits(question: FitQuestion, shelf: EngineShelf, layout: Layout | None) -> It
         If the KV or weight format does not exist there.
     """
     q = question
-    fault = "" if q.kv.custom else q.engine.kv_format_fault(q.kv.name, q.model.family, q.gpu.architecture)
-    fault = fault or q.engine.weight_format_fault(q.weights, q.gpu.architecture)
+    fault = format_fault(q)
     if fault:
         raise InputError(f"{q.model.name} on {q.gpu.name}: {fault}")
     wanted = (layout,) if layout else tuple(offered_layouts(q.n_gpus, q.n_nodes, q.model))
     for each in wanted:
-        yield _fit(q, shelf, each)
+        yield fit_one(q, shelf, each)
 
 
-def _fit(q: FitQuestion, shelf: EngineShelf, layout: Layout) -> Fit:
+def format_fault(q: FitQuestion) -> str:
+    """Return why KV or weight format cannot be used there; empty where they can."""
+    fault = "" if q.kv.custom else q.engine.kv_format_fault(q.kv.name, q.model.family, q.gpu.architecture)
+    return fault or q.engine.weight_format_fault(q.weights, q.gpu.architecture)
+
+
+def fit_one(q: FitQuestion, shelf: EngineShelf, layout: Layout) -> Fit:
+    """Return the answer for one layout, with the reason where it does not run."""
     total = q.n_gpus * q.n_nodes
     if layout.gpus > total or total % layout.gpus:
         return Fit(layout, "derived", fault=f"{layout.name} takes {layout.gpus} GPUs; {total} are there")
     fault = layout_fault(layout, q.model, q.engine, q.kv, q.gpu.architecture)
+    fault = fault or pool_fault(q.kv, layout, q.engine, q.model.family)
     if fault:
         return Fit(layout, "derived", fault=fault)
-    budget = _budget(q, shelf, layout)
-    block = block_tokens(q.engine, q.model.family)
-    pool = kv_pool(budget.kv_bytes, q.kv, layout, q.engine, block, Sizes(q.context_tokens))
+    budget = fit_budget(q, shelf, layout)
+    sizes, draft = Sizes(q.context_tokens), q.launch.draft_layers
+    pool = kv_pool(budget.kv_bytes, q.kv, layout, q.engine, q.model.family, q.step_tokens, sizes, draft)
     replicas = total // layout.gpus
     fault = ""
     if budget.kv_bytes <= 0:
@@ -132,11 +138,11 @@ def _fit(q: FitQuestion, shelf: EngineShelf, layout: Layout) -> Fit:
     )  # fmt: skip
 
 
-def _budget(q: FitQuestion, shelf: EngineShelf, layout: Layout) -> Budget:
-    budget = gpu_budget(q.model, q.gpu, q.engine, q.weights, layout, q.context_tokens)
+def fit_budget(q: FitQuestion, shelf: EngineShelf, layout: Layout) -> Budget:
+    """Return the budget of one GPU: as given, as a public run measured it, or as derived."""
     if q.weights_bytes is None and q.kv_bytes is None:
-        run = (q.model.id, q.engine.id, q.weights, q.kv.name, q.gpu.id)
-        return known_budget(budget, shelf.measured, run, layout)
+        return known_budget(q.model, q.gpu, q.engine, q.weights, q.kv.name, layout, q.launch, shelf.measured)
+    budget = gpu_budget(q.model, q.gpu, q.engine, q.weights, layout, q.launch)
     weights = budget.weights_bytes if q.weights_bytes is None else q.weights_bytes
     kv = q.kv_bytes if q.kv_bytes is not None else budget.usable_bytes - weights - budget.runtime_bytes
     if weights + kv > budget.visible_bytes:
@@ -148,12 +154,23 @@ def _budget(q: FitQuestion, shelf: EngineShelf, layout: Layout) -> Budget:
 def _rank_rate(q: FitQuestion, layout: Layout) -> Fraction:
     total = Fraction(0)
     for part in q.kv.parts:
-        if part.window_tokens is None:
+        if part.grows:
             share = rank_share(part, layout.tp, layout.dcp, q.engine.shards_indexer)
             total += share * ceil_div(part.layers, layout.pp) * part.row_bytes
     return total
 
 
 def longest_context(question: FitQuestion, fit: Fit) -> int:
-    """Return the most tokens one session can have in an empty pool, in whole blocks."""
-    return fit.pool.tokens if fit.pool else 0
+    """Return the most tokens one session can have in an empty pool, as far as the model goes."""
+    return min(fit.pool.tokens, question.model.max_context_tokens) if fit.pool else 0
+
+
+def doubts(question: FitQuestion, shelf: EngineShelf, fit: Fit) -> tuple[Doubt, ...]:
+    """Return the constants of the engine's profile that decide the whole sessions of `fit`."""
+    if fit.pool is None or fit.budget is None or fit.budget.evidence not in ("derived", "assumed"):
+        return ()
+
+    def sessions_with(engine: Engine) -> int:
+        return fit_one(replace(question, engine=engine), shelf, fit.layout).sessions // max(1, fit.pools)
+
+    return tuple(deciding(question.engine, fit.pool.sessions, sessions_with))

@@ -5,18 +5,36 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from planner.doubts import Doubt
+from planner.pool import Pool
+from planner.questions.advice import Advice
 from planner.questions.fit import Fit, FitQuestion, longest_context
 from planner.render.report import Report, Table, Text
-from planner.units import format_gib, format_tokens
+from planner.units import ceil, format_bytes, format_gib, format_tokens
 
 _BAR = 60
 
 
-def fit_report(question: FitQuestion, fits: Sequence[Fit], sessions: int | None) -> Report:
-    """Return the report of ``planner fit``."""
+def fit_report(
+    question: FitQuestion, fits: Sequence[Fit], sessions: int | None,
+    doubts: Sequence[Doubt] = (), advice: Sequence[Advice] = (),
+) -> Report:  # fmt: skip
+    """Return the report of ``planner fit``.
+
+    Parameters
+    ----------
+    doubts : sequence of Doubt
+        Constants that decide the whole sessions; shown where one layout is asked for.
+    advice : sequence of Advice
+        Changes after which something fits; shown where nothing does.
+    """
     q = question
+    rate = f"{q.kv.bytes_per_token:,} B/token"
+    constant = ceil(q.kv.constant_bytes(q.context_tokens))
+    if constant:
+        rate = f"{rate} + {format_bytes(constant)} a session" if q.kv.rate else f"{format_bytes(constant)} a session"
     head = (
-        f"{q.model.name}, {q.weights} weights, KV {q.kv.name} ({q.kv.bytes_per_token:,} B/token), "
+        f"{q.model.name}, {q.weights} weights, KV {q.kv.name} ({rate}), "
         f"{q.n_nodes * q.n_gpus} x {q.gpu.name}, {q.context_tokens:,} tokens per session, "
         f"{q.engine.name} {q.engine.version}"
     )
@@ -24,7 +42,12 @@ def fit_report(question: FitQuestion, fits: Sequence[Fit], sessions: int | None)
     blocks: list[Text | Table] = [Text([head]), table]
     if len(fits) == 1:
         blocks += list(_detail(q, fits[0], sessions))
+        blocks += list(_doubt_lines(doubts))
+    if advice:
+        blocks.append(_advice_table(advice))
     data: dict[str, Any] = _head(q)
+    data["decided_by"] = [vars(doubt) for doubt in doubts]
+    data["what_to_change"] = [vars(change) for change in advice]
     if len(fits) == 1:
         data |= _fit_data(q, fits[0], sessions)
     else:
@@ -82,32 +105,74 @@ def _node_words(fit: Fit, sessions: int) -> str:
     return f"{nodes}" if other == nodes else f"{nodes} ({other or 'never'} with {fit.pool.sessions + side} per pool)"
 
 
+def _doubt_lines(doubts: Sequence[Doubt]) -> Iterator[Text]:
+    if not doubts:
+        return
+    yield Text([f"{doubt}: {doubt.why}" for doubt in doubts], "Constants that decide it")
+
+
+def _advice_table(advice: Sequence[Advice]) -> Table:
+    rows = [(a.change, a.option, a.layout, f"{a.sessions}") for a in advice]
+    plain = [vars(a) for a in advice]
+    return Table(("change", "option", "layout", "whole sessions"), rows, "What to change", ("whole sessions",), plain)
+
+
 def _detail(q: FitQuestion, fit: Fit, sessions: int | None) -> Iterator[Text]:
     if fit.budget is not None:
         yield Text(list(_bar(fit)), "Budget of one GPU")
+        if fit.budget.weights:
+            lines = [f"{name:<44} {format_gib(size):>12}" for name, size in fit.budget.weights]
+            yield Text(lines, "Weights of one GPU")
     if fit.pool is None or fit.fault:
-        yield Text(
-            [fit.fault, "try more GPUs, a smaller weight format, another layout or a shorter context"],
-            "Does not fit",
-        )
+        yield Text([fit.fault], "Does not fit")
         return
+    yield Text(list(_pool_lines(q, fit, sessions)), "Pools")
+
+
+def _pool_lines(q: FitQuestion, fit: Fit, sessions: int | None) -> Iterator[str]:
     pool = fit.pool
-    lines = [
+    assert pool is not None
+    yield (
         f"{fit.pools} pools of {format_tokens(pool.tokens)}; "
-        f"{float(pool.exact_sessions):.2f} sessions each, {pool.sessions} whole",
+        f"{float(pool.exact_sessions):.2f} sessions each, {pool.sessions} whole"
+    )
+    yield (
         f"the next whole session lacks {format_gib(pool.missing_bytes)} per GPU "
-        f"({format_tokens(pool.missing_tokens)}); {format_gib(pool.spare_bytes)} may go before one is lost",
-        f"longest context of one session alone: {format_tokens(longest_context(q, fit))}",
-    ]
-    if pool.knife_edge and sessions:
-        other = pool.sessions + pool.knife_edge
-        lines.append(
-            f"knife edge: {fit.nodes_for(sessions)} nodes for {sessions} sessions, "
-            f"{fit.nodes_for(sessions, other)} with {other} per pool"
+        f"({format_tokens(pool.missing_tokens)}); {format_gib(pool.spare_bytes)} may go before one is lost"
+    )
+    longest = longest_context(q, fit)
+    limit = ", as long as the model goes" if longest == q.model.max_context_tokens else ""
+    yield f"longest context of one session alone: {format_tokens(longest)}{limit}"
+    if pool.paging is not None:
+        yield _printed(q, pool)
+    if not pool.knife_edge:
+        return
+    other = pool.sessions + pool.knife_edge
+    if sessions is None:
+        yield f"knife edge: within 5 % of the pool of {other} whole session(s); --sessions N gives the nodes of both"
+    elif fit.nodes_for(sessions) == fit.nodes_for(sessions, other):
+        yield f"within 5 % of the pool of {other} whole session(s); {sessions} sessions take as many nodes either way"
+    else:
+        either = fit.nodes_for(sessions, other)
+        yield (
+            f"knife edge: {fit.nodes_for(sessions) or 'no'} nodes for {sessions} sessions, "
+            f"{'never enough' if either is None else either} with {other} per pool"
         )
-    elif pool.knife_edge:
-        lines.append("knife edge: within 5 % of the pool of another whole session; see both with --sessions N")
-    yield Text(lines, "Pools")
+
+
+def _printed(q: FitQuestion, pool: Pool) -> str:
+    paging = pool.paging
+    assert paging is not None
+    longest, step = q.launch.max_model_tokens, q.step_tokens
+    tokens = paging.printed_tokens(pool.rank_bytes, longest, step)
+    times = float(paging.printed_concurrency(pool.rank_bytes, longest, step))
+    groups = f" in {paging.n_groups} groups of layers" if paging.n_groups > 1 else ""
+    if paging.rules.prints == "tokens":
+        return f"{q.engine.name} will print {tokens:,} tokens; pages of {paging.block_tokens:,} tokens"
+    return (
+        f"{q.engine.name} will print a KV cache of {tokens:,} tokens and {times:.2f}x for {longest:,} tokens; "
+        f"blocks of {paging.block_tokens:,} tokens{groups}"
+    )
 
 
 def _bar(fit: Fit) -> Iterator[str]:
@@ -127,7 +192,7 @@ def _bar(fit: Fit) -> Iterator[str]:
     yield f"[{bar[:_BAR].ljust(_BAR, '.')}] {format_gib(budget.visible_bytes)} visible"
     marks = [*"#abcdefg"[: len(parts) - 2], "=", "."]
     for mark, (name, size) in zip(marks, parts, strict=True):
-        yield f"  {mark} {name:<28} {format_gib(size):>12}"
+        yield f"  {mark} {name:<32} {format_gib(size):>12}"
 
 
 def _fit_data(q: FitQuestion, fit: Fit, sessions: int | None) -> dict[str, Any]:

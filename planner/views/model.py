@@ -8,7 +8,7 @@ from planner.kvcache import kv_cache
 from planner.loading import Shelf
 from planner.models import Model
 from planner.render.report import Report, Table, Text
-from planner.units import format_bytes
+from planner.units import ceil, format_bytes
 
 
 def list_report(shelf: Shelf) -> Report:
@@ -48,7 +48,7 @@ def show_report(shelf: Shelf, name: str) -> Report:
         [(w.name, f"{w.count:,}", w.kind, w.split) for w in model.weights],
         f"{model.name}: {model.derived_parameters:,} parameters from its shape", ("count",),
     )  # fmt: skip
-    kv = _kv_table(model)
+    kv, parts = _kv_table(model), _parts_table(model)
     checkpoints = _checkpoint_table(model)
     legal = _legal_table(shelf, model)
     published = model.parameters
@@ -65,48 +65,54 @@ def show_report(shelf: Shelf, name: str) -> Report:
         "hidden": model.hidden, "vocabulary": model.vocabulary, "max_context_tokens": model.max_context_tokens,
         "parameters_derived": model.derived_parameters, "parameters_published": published,
         "active_parameters_derived": model.derived_active_parameters, "draft_layers": model.draft_layers,
-        "kv": list(kv.plain), "checkpoints": list(checkpoints.plain), "formats": list(legal.plain),
-        "sources": list(model.source),
+        "kv": list(kv.plain), "caches": list(parts.plain), "checkpoints": list(checkpoints.plain),
+        "formats": list(legal.plain), "sources": list(model.source),
     }  # fmt: skip
-    return Report(data, [weights, text, checkpoints, kv, legal], kv)
+    return Report(data, [weights, text, checkpoints, kv, parts, legal], kv)
 
 
 def _kv_formats(model: Model) -> list[str]:
-    common = set.intersection(*(set(group.formats()) for group in model.attention))
+    common = set.intersection(*(set(group.formats()) for group in model.attention if group.formats()))
     return [name for name in model.attention[0].formats() if name in common]
 
 
 def _kv_table(model: Model) -> Table:
+    columns = ("KV format", "B/token", "with draft layer", "windows", "state", "how")
     rows, plain = [], []
     for name in _kv_formats(model):
         cache = kv_cache(model, name)
         draft = kv_cache(model, name, model.draft_layers).bytes_per_token if model.draft_layers else None
-        constant = int(cache.constant_bytes(model.max_context_tokens))
+        state = ceil(cache.state_bytes)
+        windows = ceil(cache.constant_bytes(model.max_context_tokens)) - state
+        sizes = (format_bytes(windows) if windows else "0", format_bytes(state) if state else "0")
         rows.append(
-            (
-                name,
-                f"{cache.bytes_per_token:,}",
-                f"{draft:,}" if draft else "-",
-                format_bytes(constant) if constant else "0",
-                cache.formula() or "window only",
-            )
+            (name, f"{cache.bytes_per_token:,}", f"{draft:,}" if draft else "-", *sizes, cache.formula() or "-")
         )
-        plain.append(
-            {
-                "format": name,
-                "bytes_per_token": cache.bytes_per_token,
-                "with_draft": draft,
-                "constant_bytes": constant,
-                "formula": cache.formula(),
-            }
-        )
+        plain.append({
+            "format": name, "bytes_per_token": cache.bytes_per_token, "with_draft": draft, "constant_bytes": windows,
+            "state_bytes": state, "formula": cache.formula(),
+        })  # fmt: skip
     return Table(
-        ("KV format", "B/token", "with draft layer", "constant", "how"),
-        rows,
-        "KV cache, one copy",
-        ("B/token", "with draft layer", "constant"),
-        plain,
+        columns, rows, "KV cache of a sequence, one copy: B/token x tokens + windows + state", columns[1:5], plain
     )
+
+
+def _parts_table(model: Model) -> Table:
+    """Return each cache of the model in its first format: what every figure above is made of."""
+    rows, plain = [], []
+    name = _kv_formats(model)[0]
+    for part in kv_cache(model, name).parts:
+        size = f"{float(part.row_bytes):g} B/token" if part.row_bytes else f"{int(part.state_bytes):,} B"
+        kept = "for ever" if part.grows else "once" if part.state_bytes else f"the last {part.window_tokens:,} tokens"
+        kept = f"the chunk of {part.window_tokens:,} tokens" if part.chunked else kept
+        split = f"{part.heads} heads" if part.heads > 1 else "copied on every rank"
+        rows.append((part.name, f"{part.layers}", size, kept, split, part.row_formula))
+        plain.append({
+            "part": part.name, "layers": part.layers, "row_bytes": float(part.row_bytes), "heads": part.heads,
+            "state_bytes": int(part.state_bytes), "window_tokens": part.window_tokens, "formula": part.row_formula,
+        })  # fmt: skip
+    columns = ("cache", "layers", "per layer", "kept", "split over ranks", "formula")
+    return Table(columns, rows, f"Caches, in {name}", columns[1:2], plain)
 
 
 def _checkpoint_table(model: Model) -> Table:
@@ -114,7 +120,7 @@ def _checkpoint_table(model: Model) -> Table:
     for one in model.checkpoints:
         size = model.weight_bytes(one.format)
         whole = model.file_bytes(one.format)
-        gap = f"{(one.bytes - whole) / whole:+.3%}" if one.bytes else "-"
+        gap = "none" if one.bytes == whole else f"{(one.bytes - whole) / whole:+.3%}" if one.bytes else "-"
         rows.append((one.format, format_bytes(size), format_bytes(whole), f"{one.bytes:,}" if one.bytes else "-", gap))
         plain.append({"format": one.format, "bytes": size, "bytes_with_draft": whole, "published_bytes": one.bytes})
     columns = ("weights", "main model", "as published, derived", "published bytes", "difference")
@@ -127,6 +133,7 @@ def _legal_table(shelf: Shelf, model: Model) -> Table:
     for engine in shelf.engines.engines.values():
         for name in _kv_formats(model):
             legal = [a for a in architectures if not engine.kv_format_fault(name, model.family, a)]
-            rows.append((f"{engine.name} {engine.version}", name, ", ".join(legal) or "nowhere"))
             plain.append({"engine": engine.id, "kv_format": name, "architectures": legal})
+            if legal:
+                rows.append((engine.id, name, ", ".join(legal)))
     return Table(("engine", "KV format", "exists on"), rows, "Where each KV format exists", (), plain)

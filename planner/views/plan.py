@@ -277,6 +277,7 @@ def _group_data(group: NodeGroup) -> dict[str, Any]:
             "distance_tokens": group.edge.distance_tokens,
             "nodes_of_this_build_alone": group.edge.nodes,
             "other_nodes": group.edge.other_nodes,
+            "decided_by": list(group.edge.decided_by),
         },
     }  # fmt: skip
 

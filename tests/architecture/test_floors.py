@@ -18,11 +18,12 @@ ROOT = Path(__file__).parents[2]
 FLOORS = [
     *("errors", "units", "datafiles", "evidence", "dominance"),
     *("registry", "documents", "fields", "program"),
-    *("attention", "prices", "engines", "reading", "workload"),
+    *("attention", "paging", "prices", "engines", "enginelogs", "reading", "workload"),
     *("hardware", "scenario", "models", "topology", "assembly", "kvcache", "layout"),
+    *("weights", "budget", "pool", "copies", "doubts", "importing"),
     *("catalog_checks", "loading", "scenario_files", "schema"),
     *("demand", "build", "service", "cores", "costs", "problem", "constraints", "plan"),
-    *("candidates", "formulation", "verify", "solve", "diagnose", "caveats", "planning"),
+    *("candidates", "formulation", "verify", "solve", "diagnose", "caveats", "edges", "planning"),
     *("questions", "render", "views", "cli", "__main__"),
 ]
 MOST_LINES = 500

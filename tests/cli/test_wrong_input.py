@@ -48,7 +48,7 @@ CASES: dict[str, tuple[tuple[str, ...], int, tuple[str, ...]]] = {
     "unknown part": (("catalog", "show", "h200"), 3, ("did you mean 'h200-sxm'",)),
     "unknown weights": (("fit", "--model", "glm-5", "--gpu", "h200-sxm", "--weights", "int4"), 3, ("bf16, fp8",)),
     "unknown layout": ((*FIT, "--layout", "zp8"), 3, ("tp8-dcp8",)),
-    "unknown engine": ((*FIT, "--engine", "vllm"), 3, ("did you mean 'vllm-0.33'",)),
+    "unknown engine": ((*FIT, "--engine", "vllm"), 3, ("did you mean 'vllm-0.",)),
     "ambiguous tokens": ((*FIT, "--context", "128K"), 2, ("128Ki tokens",)),
     "negative tokens": ((*FIT, "--context", "-5"), 2, ("--context",)),
     "memory that is no number": ((*FIT, "--kv-gib", "nan"), 2, ("--kv-gib",)),

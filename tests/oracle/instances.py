@@ -7,12 +7,23 @@ total cost of ownership does not depend on where it is rounded.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from random import Random
 
 from planner.attention.gqa import Gqa
-from planner.engines import Cache, Engine, EngineShelf, FormatRule, Runtime, ServiceRates
+from planner.engines import (
+    Activations,
+    Batch,
+    Cache,
+    Engine,
+    EngineShelf,
+    FormatRule,
+    Reserve,
+    Runtime,
+    ServiceRates,
+    Workspace,
+)  # fmt: skip
 from planner.evidence import SourceList
 from planner.hardware import (
     Catalog,
@@ -33,12 +44,13 @@ from planner.hardware import (
 )
 from planner.loading import Shelf
 from planner.models import Checkpoint, FeedForward, Model
+from planner.paging import PagingRules
 from planner.prices import Price, PriceBook
 from planner.scenario import Finance, Fleet, Limits, Scenario, Service, Serving, Tiers
 from planner.units import Money, MoneyRate
 from planner.workload import Context, Rates, SharedPrefix, Workload
 
-GIB, GB = 2**30, 10**9
+GIB, GB, MIB = 2**30, 10**9, 2**20
 DRIVERS = ("fleet", "nodes", "groups", "racks", "front_ports", "fabric_ports")
 
 
@@ -55,11 +67,12 @@ def make_instance(seed: int) -> Instance:
     """Return the instance of `seed`; the same one every time."""
     rng = Random(seed)
     pooled = rng.random() < 0.35
-    parts = _parts(rng, pooled)
+    memory = Random(f"memory of {seed}")
+    parts = _parts(rng, memory, pooled)
     cluster = _cluster(rng)
     book = _book(rng, parts, cluster)
     catalog = Catalog(parts, {"book": book}, cluster, SourceList())
-    engines = EngineShelf({"engine": _engine(rng)}, {"cache": _cache(rng)})
+    engines = EngineShelf({"engine": _engine(rng, memory)}, {"cache": _cache(rng)})
     shelf = Shelf(catalog, {"model": _model(rng)}, engines)
     return Instance(seed, _scenario(rng, pooled, parts), shelf)
 
@@ -86,13 +99,60 @@ def _model(rng: Random) -> Model:
     )  # fmt: skip
 
 
-def _engine(rng: Random) -> Engine:
-    runtime = Runtime(
+def _runtime(rng: Random, memory: Random, reserved: bool) -> Runtime:
+    run = Runtime(
         visible_fraction=_share(rng, 95, 100), base_single_bytes=GIB // 4, base_parallel_bytes=GIB // 2,
-        logits_factor=Fraction(4), hidden_factor=Fraction(8), max_sequences=64, batched_tokens=2048,
-        graphs_bytes=GIB // 4, sparse_workspace_factor=1, sparse_workspace_long_factor=1,
-        sparse_long_from_tokens=1, sparse_row_bytes=1, expert_buffer_bytes=GIB,
+        base_bridged_bytes=GIB // 3,
+        position_bytes=Fraction(memory.choice((0, 2, 4))), batches=_batches(memory),
+        graphs_bytes=0 if reserved else GIB // 4, expert_buffer_bytes=GIB,
     )  # fmt: skip
+    if reserved:
+        return run
+    activations = Activations(
+        base_bytes=memory.randint(0, 64) * MIB, sampler=Fraction(memory.randint(0, 160), 8),
+        vocabulary=Fraction(memory.choice((0, 528))), stream=Fraction(2), sampled=Fraction(4),
+        streams=Fraction(memory.randint(0, 8)), widest=Fraction(memory.randint(0, 8)), scores_bytes=GIB,
+        latent=Fraction(2**20),
+    )  # fmt: skip
+    workspace = Workspace(
+        experts=Fraction(2), query=Fraction(2176), padded=Fraction(2176), factor=5, long_factor=2,
+        long_from_tokens=2**18, row_bytes=1152, picked=Fraction(4),
+    )  # fmt: skip
+    return replace(run, activations=activations, workspace=workspace if _maybe(memory, 0.5) else None)
+
+
+def _batches(memory: Random) -> tuple[Batch, ...]:
+    """From the largest GPUs down; the last holds for all."""
+    batches = []
+    for gib in (12, 8, 0)[memory.randint(0, 2) :]:
+        batches.append(
+            Batch(
+                from_memory_bytes=gib * GIB, not_on=("b",) if gib and _maybe(memory, 0.3) else (),
+                max_sequences=memory.choice((8, 64, 256)),
+                tensor_sequences=memory.choice((None, None, 16, 512)), batched_tokens=memory.choice((512, 2048, 8192)),
+            )
+        )  # fmt: skip
+    return tuple(batches)
+
+
+def _reserve(memory: Random) -> Reserve:
+    return Reserve(
+        base_bytes=memory.randint(64, 512) * MIB, chunk_bytes=memory.choice((0, 64, 128)) * 2**10,
+        rank_bytes=memory.randint(0, 128) * MIB, sequence_bytes=memory.randint(0, 2) * MIB, group_bytes=GIB,
+        many_bytes=GIB, many_sequences=300, graphs_bytes=memory.randint(0, 464) * MIB, latent_bytes=GIB,
+        expert_bytes=GIB, floor_bytes=memory.choice((0, GIB)), floor_from_bytes=memory.choice((0, 10)) * GIB,
+    )  # fmt: skip
+
+
+def _paging(memory: Random) -> PagingRules:
+    return PagingRules(
+        style=memory.choice(("plain", "grouped")), prints="tokens", null_blocks=memory.choice((0, 1, 1, 3))
+    )
+
+
+def _engine(rng: Random, memory: Random) -> Engine:
+    reserved = _maybe(memory, 0.35)
+    runtime = _runtime(rng, memory, reserved)
     service = ServiceRates(
         prefill_fraction=_share(rng, 30, 60), decode_fraction=_share(rng, 40, 80),
         load_ceiling_fraction=_share(rng, 50, 100), step_floor_s=Fraction(rng.randint(0, 8), 1000),
@@ -102,24 +162,27 @@ def _engine(rng: Random) -> Engine:
         FormatRule(format="bf16", architectures=("a", "b")),
         FormatRule(format="fp8", architectures=("a",)),
     )
+    share = _share(rng, 85, 95)
     return Engine(
-        id="engine", name="Engine", version="1", utilisation_fraction=_share(rng, 85, 95),
-        block_tokens=rng.choice((16, 64)), latent_block_tokens=64, context_parallel=False, shards_indexer=False,
-        runtime=runtime, service=service, kv_formats=formats, weight_formats=weights,
+        id="engine", name="Engine", version="1", block_tokens=rng.choice((16, 64)), latent_block_tokens=64,
+        paging=_paging(memory), context_parallel=False, shards_indexer=False, runtime=runtime, service=service,
+        kv_formats=formats, weight_formats=weights, reserve=_reserve(memory) if reserved else None,
+        utilisation_fraction=None if reserved else share,
     )  # fmt: skip
 
 
 def _cache(rng: Random) -> Cache:
     return Cache(
-        id="cache", name="Cache", version="1", chunk_tokens=rng.choice((1, 256)), usable_fraction=_share(rng, 60, 100),
-        space_fraction=_share(rng, 80, 100), host_fraction=_share(rng, 60, 95), staging_prefixes=rng.randint(0, 3),
+        id="cache", name="Cache", version="1", latent="once", chunk_tokens=rng.choice((1, 256)),
+        usable_fraction=_share(rng, 60, 100), space_fraction=_share(rng, 80, 100),
+        host_fraction=_share(rng, 60, 95), staging_prefixes=rng.randint(0, 3),
         host_link_fraction=_share(rng, 20, 90), drive_read_fraction=_share(rng, 30, 90),
         drive_write_fraction=_share(rng, 30, 90), load_ceiling_fraction=_share(rng, 50, 100),
     )  # fmt: skip
 
 
-def _parts(rng: Random, pooled: bool) -> dict[str, dict[str, Part]]:
-    gpus = [_gpu(rng, f"gpu-{i}") for i in range(rng.choice((1, 1, 2)))]
+def _parts(rng: Random, memory: Random, pooled: bool) -> dict[str, dict[str, Part]]:
+    gpus = [_gpu(rng, memory, f"gpu-{i}") for i in range(rng.choice((1, 1, 2)))]
     cpus = [
         Cpu(
             id=f"cpu-{i}", name="C", vendor="V", platform=rng.choice(("p0", "p1")) if i else "p0",
@@ -159,14 +222,16 @@ def _parts(rng: Random, pooled: bool) -> dict[str, dict[str, Part]]:
     return {kind: {part.id: part for part in found} for kind, found in kinds.items()}  # type: ignore[attr-defined]
 
 
-def _gpu(rng: Random, name: str) -> Gpu:
+def _gpu(rng: Random, memory: Random, name: str) -> Gpu:
     fp8 = rng.choice((None, rng.randint(100, 900) * 10**12))
-    return Gpu(
+    gpu = Gpu(
         id=name, name="G", vendor="V", architecture=rng.choice(("a", "a", "a", "b")), form_factor="socket",
         memory_bytes=rng.randint(5, 14) * GIB, memory_bandwidth_bytes_per_s=rng.randint(100, 1500) * GB,
         dense=FlopRates(bf16_flops=rng.randint(5, 400) * 10**12, fp8_flops=fp8), power_w=rng.randint(200, 900),
         host_link_bytes_per_s=rng.randint(4, 32) * GB, fabric_bytes_per_s=rng.choice((0, 100 * GB)),
     )  # fmt: skip
+    # No log shows what engines see, or one does: a little less than the driver.
+    return replace(gpu, visible_bytes=memory.choice((None, gpu.memory_bytes * memory.randint(940, 999) // 1000)))
 
 
 def _drive(rng: Random, name: str, role: str) -> Drive:

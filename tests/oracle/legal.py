@@ -382,24 +382,62 @@ class LegalBuilds:
         return (self.scenario.tiers.dram, self.scenario.tiers.nvme) != ("none", "none")
 
     def weight_bytes(self, way: Way) -> int:
-        """Return weight bytes of the fullest GPU: split matrices, whole norms, one end of the vocabulary."""
+        """Return weight bytes of the fullest GPU: split matrices, whole norms and tables, ends of the vocabulary.
+
+        Ranks beyond one per K/V head copy that head's projections.
+        """
         model, layer = self.model, self.model.attention[0]
-        head = layer.heads * (layer.key_dim + layer.value_dim) + layer.kv_heads * (layer.key_dim + layer.value_dim)
-        matrices = layer.layers * model.hidden * head
-        matrices += 3 * model.feed_forward.dense_layers * model.hidden * model.feed_forward.dense_size
+        each = layer.key_dim + layer.value_dim
+        own_heads = max(1, math.ceil(Fraction(layer.kv_heads, way.tp)))
+        rank = Fraction(layer.layers * model.hidden * layer.heads * each, way.tp)
+        rank += layer.layers * model.hidden * own_heads * each
+        rank += Fraction(3 * model.feed_forward.dense_layers * model.hidden * model.feed_forward.dense_size, way.tp)
         ends = model.vocabulary * model.hidden * 2 * (2 if way.pp == 1 else 1)
         stage = Fraction(math.ceil(Fraction(layer.layers, way.pp)), layer.layers)
         norms = (2 * layer.layers + 1) * model.hidden * 2
-        return math.ceil(stage * (matrices * WEIGHT[way.weights] / way.tp + norms) + Fraction(ends, way.tp))
+        tables = model.max_context_tokens * layer.key_dim * self.engine.runtime.position_bytes
+        return math.ceil(stage * (rank * WEIGHT[way.weights] + norms) + Fraction(ends, way.tp) + tables)
+
+    def step(self, way: Way) -> tuple[int, int]:
+        """Return sequences and new tokens of the largest batch."""
+        fitting = (
+            batch
+            for batch in self.engine.runtime.batches
+            if batch.from_memory_bytes <= way.gpu.memory_bytes and way.gpu.architecture not in batch.not_on
+        )
+        batch = max(fitting, key=lambda b: b.from_memory_bytes)
+        sequences = batch.max_sequences if way.tp < 4 else batch.tensor_sequences or batch.max_sequences
+        return sequences, batch.batched_tokens
+
+    def usable_bytes(self, way: Way) -> int:
+        memory, rule, (sequences, tokens) = way.gpu.memory_bytes, self.engine.reserve, self.step(way)
+        visible = way.gpu.visible_bytes or math.floor(memory * self.engine.runtime.visible_fraction)
+        if rule is None:
+            return math.floor(visible * self.engine.utilisation_fraction)
+        kept = rule.base_bytes + rule.chunk_bytes * tokens + rule.rank_bytes * way.tp * way.pp
+        kept += rule.sequence_bytes * sequences + (rule.graphs_bytes if way.pp == 1 else 0)
+        if memory >= rule.floor_from_bytes:
+            kept = max(kept, rule.floor_bytes)
+        thousandths = round(Fraction(1000 * max(0, memory - kept), memory))
+        return visible * thousandths // 1000
+
+    def peak_bytes(self, way: Way) -> int:
+        """Return the peak of activations: in the sampler, or in a layer."""
+        rule, model = self.engine.runtime.activations, self.model
+        if rule is None:
+            return 0
+        sequences, tokens = self.step(way)
+        sampler = (rule.sampler * sequences + rule.vocabulary) * model.vocabulary
+        sampler += (rule.stream * tokens + rule.sampled * sequences) * model.hidden
+        inner = Fraction(model.feed_forward.dense_size, way.tp)
+        layer = tokens * (rule.widest * inner + rule.streams * model.hidden)
+        return math.ceil(rule.base_bytes + max(sampler, layer))
 
     def kv_bytes(self, way: Way) -> int:
         run = self.engine.runtime
-        visible = math.floor(way.gpu.memory_bytes * run.visible_fraction)
-        usable = math.floor(visible * self.engine.utilisation_fraction)
-        base = run.base_parallel_bytes if way.tp * way.pp > 1 else run.base_single_bytes
-        activations = run.logits_factor * run.max_sequences * self.model.vocabulary
-        activations += run.hidden_factor * run.batched_tokens * self.model.hidden
-        return usable - self.weight_bytes(way) - base - math.ceil(activations) - run.graphs_bytes
+        linked = run.base_parallel_bytes if way.gpu.fabric_bytes_per_s else run.base_bridged_bytes
+        base = linked if way.tp > 1 else run.base_single_bytes
+        return self.usable_bytes(way) - self.weight_bytes(way) - base - self.peak_bytes(way) - run.graphs_bytes
 
     def rank_bytes_per_token(self, way: Way) -> Fraction:
         layer = self.model.attention[0]
@@ -408,17 +446,20 @@ class LegalBuilds:
         return layers * heads * (layer.key_dim + layer.value_dim) * ELEMENT[way.kv]
 
     def pool_sessions(self, way: Way, kv_bytes: int) -> int:
+        """Return whole sessions: blocks of a pool less those that no session gets, over blocks of a session."""
         load, block = self.scenario.workload, self.engine.block_tokens
-        rate, tokens, prefix = self.rank_bytes_per_token(way), load.context.planned_tokens, prefix_length(self.scenario)
-        if load.overhead_fraction is not None:
-            return math.floor(
-                kv_bytes / (rate * math.ceil(Fraction(tokens, block)) * block * flat_scale(self.scenario))
-            )
-        if load.shared_prefix is not None and load.shared_prefix.stored == "deducted":
+        tokens, prefix = load.context.planned_tokens, prefix_length(self.scenario)
+        page = math.ceil(self.rank_bytes_per_token(way) * block)
+        flat = load.overhead_fraction is not None
+        if flat and flat_scale(self.scenario) != 1:
+            return math.floor(kv_bytes / (page * math.ceil(Fraction(tokens, block)) * flat_scale(self.scenario)))
+        if flat:
+            prefix = 0
+        elif load.shared_prefix is not None and load.shared_prefix.stored == "deducted":
             tokens, prefix = tokens - prefix, 0
-        whole, shared = math.ceil(Fraction(tokens, block)) * block, prefix // block * block
-        once = rate * shared * (load.shared_prefix.groups if load.shared_prefix else 1)
-        return max(0, math.floor((kv_bytes - once) / (rate * (whole - shared))))
+        whole, shared = math.ceil(Fraction(tokens, block)), prefix // block
+        once = shared * (load.shared_prefix.groups if load.shared_prefix else 1)
+        return max(0, kv_bytes // page - self.engine.paging.null_blocks - once) // (whole - shared)
 
     def decode_slots(self, way: Way) -> int:
         service, context = self.scenario.service, self.scenario.workload.context.planned_tokens

@@ -3,21 +3,30 @@
 from __future__ import annotations
 
 import itertools
+from collections import Counter
 from dataclasses import replace
 from random import Random
 
 import pytest
 
 from planner import solve as solving
+from planner.budget import Launch, gpu_budget
 from planner.constraints.sessions import add_covering_rows, surviving
+from planner.copies import stored_copies
 from planner.costs import least_racks
+from planner.demand import footprint
 from planner.dominance import undominated
 from planner.errors import PlannerError
+from planner.kvcache import kv_cache
+from planner.layout import Layout
+from planner.pool import kv_pool
 from planner.problem import Problem
 from planner.program import Program
 from planner.verify import verify
 from tests.oracle.brute_force import fewest_racks
 from tests.oracle.campaign import answered, solved
+from tests.oracle.instances import make_instance
+from tests.oracle.legal import LegalBuilds, rank_copies
 
 
 def test_least_racks_is_the_fewest_of_all_ways() -> None:
@@ -133,6 +142,29 @@ def test_row_fault_names_the_broken_row_or_bound() -> None:
     assert "bounds" in solving.row_fault(program, [3, 0])
     assert "cover" in solving.row_fault(program, [1, 1])
     assert "most" in solving.row_fault(program, [3, 2])
+
+
+def test_memory_of_every_way_counted_again() -> None:
+    # Weights, what is usable, what is left for KV, copies in the tiers, and whole sessions: there and at the edge.
+    seen: Counter[str] = Counter()
+    for seed in range(250):
+        oracle = LegalBuilds(make_instance(seed))
+        scenario, model, engine = oracle.scenario, oracle.model, oracle.engine
+        launch = Launch(scenario.workload.context.planned_tokens)
+        for way in oracle.ways():
+            layout, kv = Layout(tp=way.tp, pp=way.pp), kv_cache(model, way.kv)
+            budget = gpu_budget(model, way.gpu, engine, way.weights, layout, launch)
+            copies = stored_copies(kv, layout, engine, oracle.cache)
+            found = budget.weights_bytes, budget.usable_bytes, budget.kv_bytes, copies
+            counted = oracle.weight_bytes(way), oracle.usable_bytes(way), oracle.kv_bytes(way)
+            assert found == (*counted, rank_copies(model, way.tp)), (seed, way)
+            sizes = footprint(scenario, kv, oracle.cache, copies).sizes
+            pool = kv_pool(budget.kv_bytes, kv, layout, engine, "gqa", oracle.step(way)[1], sizes)
+            for memory, sessions in ((0, 0), (pool.missing_bytes - 1, 0), (pool.missing_bytes, 1)):
+                assert oracle.pool_sessions(way, pool.rank_bytes + memory) == pool.sessions + sessions, (seed, way)
+            seen["copied heads"] += way.tp > model.attention[0].kv_heads
+            seen[f"null {engine.paging.null_blocks}"] += 1
+    assert min(seen.values()) >= 20, seen
 
 
 def _feasible(n: int) -> list[Problem]:

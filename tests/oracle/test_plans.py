@@ -97,6 +97,12 @@ def test_the_instances_reach_every_rule() -> None:
         seen["rates"] += scenario.workload.rates is not None
         seen["racks"] += oracle.totals(answer.fleet).racks > 1
         seen["tax"] += oracle.tax(10_000) > 0
+        engine, gpus = oracle.engine, oracle.catalog.gpus()
+        seen.update([engine.paging.style, f"null {engine.paging.null_blocks}"])
+        seen["reserve" if engine.reserve else "utilisation"] += 1
+        seen["batches"] += len(engine.runtime.batches) > 1
+        seen["tables"] += engine.runtime.position_bytes > 0
+        seen["seen by engines"] += any(gpus[str(build.key[2])].visible_bytes is not None for build in answer.fleet)
     assert seen["too large"] < 60
     assert seen["feasible"] > 100
     assert min(seen[name] for name in ("infeasible", "no build", "mixed", "several groups")) >= 5, seen

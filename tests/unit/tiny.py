@@ -13,10 +13,11 @@ from functools import cache
 from typing import Any
 
 from planner.attention.gqa import Gqa
+from planner.budget import Budget
 from planner.build import Build, Core
 from planner.costs import Pricing
 from planner.demand import footprint
-from planner.engines import Cache, Engine, FormatRule, Runtime, ServiceRates
+from planner.engines import Batch, Cache, Engine, FormatRule, Runtime, ServiceRates
 from planner.evidence import SourceList
 from planner.hardware import (
     Catalog,
@@ -35,9 +36,11 @@ from planner.hardware import (
     System,
 )  # fmt: skip
 from planner.kvcache import KvCache, kv_cache
-from planner.layout import Budget, Layout, Pool
+from planner.layout import Layout
 from planner.loading import Shelf, load_shelf
 from planner.models import Checkpoint, FeedForward, Model
+from planner.paging import PagingRules
+from planner.pool import Pool
 from planner.prices import Price, PriceBook
 from planner.problem import Problem, Situation
 from planner.scenario import Finance, Fleet, Limits, Scenario, Service, Serving, Tiers
@@ -73,11 +76,11 @@ def model(**changes: Any) -> Model:
 
 
 def engine(**changes: Any) -> Engine:
-    """Everything visible, everything usable, 1 GiB kept per GPU; half of all peaks is reached."""
+    """Everything visible, everything usable, 1 GiB kept per GPU, bytes in blocks; half of all peaks is reached."""
     runtime = Runtime(
-        visible_fraction=Fraction(1), base_single_bytes=GIB, base_parallel_bytes=GIB, logits_factor=Fraction(0),
-        hidden_factor=Fraction(0), max_sequences=1, batched_tokens=1, graphs_bytes=0, sparse_workspace_factor=5,
-        sparse_workspace_long_factor=2, sparse_long_from_tokens=2**18, sparse_row_bytes=1152,
+        visible_fraction=Fraction(1), base_single_bytes=GIB, base_parallel_bytes=GIB, base_bridged_bytes=GIB,
+        position_bytes=Fraction(0),
+        batches=(Batch(from_memory_bytes=0, max_sequences=1, batched_tokens=1),), graphs_bytes=0,
         expert_buffer_bytes=2 * GIB,
     )  # fmt: skip
     service = ServiceRates(
@@ -86,8 +89,8 @@ def engine(**changes: Any) -> Engine:
     )  # fmt: skip
     values: dict[str, Any] = {
         "id": "engine", "name": "Engine", "version": "1", "utilisation_fraction": Fraction(1), "block_tokens": 16,
-        "latent_block_tokens": 64, "context_parallel": True, "shards_indexer": True, "runtime": runtime,
-        "service": service,
+        "latent_block_tokens": 64, "paging": PagingRules(style="plain", prints="tokens", null_blocks=0),
+        "context_parallel": True, "shards_indexer": True, "runtime": runtime, "service": service,
         "kv_formats": (FormatRule(format="bf16", families=("gqa",), architectures=("a",)),),
         "weight_formats": (FormatRule(format="bf16", architectures=("a",)),),
     }  # fmt: skip
@@ -97,9 +100,9 @@ def engine(**changes: Any) -> Engine:
 def offload(**changes: Any) -> Cache:
     """Chunks of 256; half of a tier is usable; 80 % of drives and 75 % of memory go to it."""
     values: dict[str, Any] = {
-        "id": "cache", "name": "Cache", "version": "1", "chunk_tokens": 256, "usable_fraction": 50 * PERCENT,
-        "space_fraction": 80 * PERCENT, "host_fraction": 75 * PERCENT, "staging_prefixes": 2,
-        "host_link_fraction": 50 * PERCENT, "drive_read_fraction": 50 * PERCENT,
+        "id": "cache", "name": "Cache", "version": "1", "latent": "per rank", "chunk_tokens": 256,
+        "usable_fraction": 50 * PERCENT, "space_fraction": 80 * PERCENT, "host_fraction": 75 * PERCENT,
+        "staging_prefixes": 2, "host_link_fraction": 50 * PERCENT, "drive_read_fraction": 50 * PERCENT,
         "drive_write_fraction": 25 * PERCENT, "load_ceiling_fraction": 50 * PERCENT,
     }  # fmt: skip
     return Cache(**(values | changes))

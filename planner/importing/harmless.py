@@ -1,0 +1,77 @@
+"""Keys of configurations that say nothing about memory, whatever their value.
+
+Numerics, training, tokens, sampling, positions' bases, bookkeeping of libraries. A key that is in
+no list here and that no reader asks for is refused: it may be the one that changes the size.
+"""
+
+from __future__ import annotations
+
+_NUMERICS = """
+activation_func activation_situ_beta activation_situ_linear_beta altup_active_idx altup_coef_clip
+altup_correct_scale attention_multiplier attention_value_scale attn_logit_softcapping attn_scale
+attn_temperature_tuning bias_activation_scale clamp_limit embedding_multiplier embd_pdrop
+embedding_scale final_logit_softcapping floor_scale hc_eps hc_sinkhorn_iters hidden_act
+hidden_activation hidden_dropout layer_norm_eps layer_norm_epsilon layernorm_epsilon
+logit_scale logits_scaling mamba_hidden_act mlp_hidden_act moe_norm_min norm_eps norm_epsilon
+output_gate_type query_pre_attn_scalar rescale_prenorm_residual resid_pdrop residual_dropout
+residual_in_fp32 residual_multiplier rms_norm_eps swiglu_alpha swiglu_limit swiglu_limits
+swiglu_limits_shared use_gemma_norm attention_softmax_in_fp32 fp32_residual_connection
+hidden_dropout_prob attention_dropout attention_probs_dropout_prob activation_sparsity_pattern
+scale_depth scale_emb dim_model_base mup_denominator activation_function hidden_act_param
+"""
+_ROUTING = """
+aux_loss_alpha decoder_sparse_step_offset enable_moe_fp32_combine moe_aux_loss_coeff moe_renormalize
+moe_router_activation_func moe_router_dtype moe_router_scaling_factor moe_use_hardmax
+moe_router_enable_expert_bias_update n_group norm_topk_prob num_expert_group output_router_logits
+route_norm routed_scaling_factor router_aux_loss_coef router_dtype router_jitter_noise
+input_jitter_noise router_scaling_factor route_scale router_z_loss_coef scoring_func seq_aux topk_group
+topk_method use_grouped_topk moe_shared_expert_overlap norm_expert_weight score_func
+moe_router_logits_dtype num_limited_groups
+"""
+_POSITIONS = """
+compress_rope_theta global_rope_theta indexer_rope_interleave local_rope_theta mrope_section
+nope_layer_interval original_max_position_embeddings initial_context_length partial_rotary_factor
+partial_rotary_factors rope_interleave rope_local_base_freq rope_parameters rope_ratio rope_scaling
+rope_theta rotary_base rotary_dim rotary_pct rotary_percentage swa_rope_theta yarn_only_types
+use_mrope use_rope_scaling position_embedding_type rope_is_neox_style rope_3d rope_original_context
+"""
+_TOKENS = """
+audio_token_id audio_token_index bad_words_ids begin_suppress_tokens boa_token_id boi_token_id
+boi_token_index bos_token_id decoder_start_token_id eoa_token_id eoa_token_index eoi_token_id
+eoi_token_index eos_token_id forced_bos_token_id forced_eos_token_id ignore_index image_break_token_id
+image_end_token_id image_placeholder image_start_token_id image_token image_token_id image_token_index
+media_placeholder_token_id pad_token_id prefix sep_token_id suppress_tokens unk_token_id
+video_end_token_id video_placeholder video_start_token_id video_token_id video_token_index
+vision_end_token_id vision_start_token_id vision_token_id img_context_token_id image_newline_id
+im_patch_id text_pad_id
+"""
+_SAMPLING = """
+chunk_size_feed_forward diversity_penalty do_sample early_stopping encoder_no_repeat_ngram_size
+exponential_decay_length_penalty length_penalty max_length min_length no_repeat_ngram_size
+num_beam_groups num_beams num_return_sequences num_logits_to_keep remove_invalid_values repetition_penalty
+temperature top_k top_p typical_p generation_config num_reward_heads
+"""
+_LIBRARY = """
+_attn_implementation _attn_implementation_autoset _commit_hash _from_model_config _name_or_path
+attn_implementation auto_map cross_attention_hidden_size
+custom_pipelines ep_size finetuning_task gradient_checkpointing id2label initializer_range
+initializer_factor init_std init_method_std is_decoder keys_to_ignore_at_inference
+label2id language_model_only model_type num_labels output_attentions output_hidden_states output_scores
+pretraining_tp problem_type pruned_heads return_dict return_dict_in_generate sequence_parallel
+task_specific_params tf_legacy_loss tie_encoder_decoder tokenizer_class torchscript transformers_version
+transformers.js_config unsloth_fixed unsloth_version use_bfloat16 use_cache use_flash_attn use_mamba_kernels
+compression_ratio freq_allocation
+"""
+_IMAGES = """
+default_output_length image_grid_pinpoints image_seq_length img_token_compression_config
+mm_tokens_per_image process_image_mode projector_hidden_act video_seq_length vision_feature_layer
+vision_feature_select_strategy vision_soft_tokens_per_image audio_soft_tokens_per_image
+use_unified_vision_chunk understand_projector_stride use_im_start_end
+"""
+_SCAN = """
+chunk_size mamba_chunk_size time_step_floor time_step_limit time_step_max time_step_min time_step_rank
+mamba_dt_init_floor mamba_dt_max mamba_dt_min index_share_for_mtp_iteration
+"""
+
+HARMLESS = frozenset(" ".join((_NUMERICS, _ROUTING, _POSITIONS, _TOKENS, _SAMPLING, _LIBRARY, _IMAGES, _SCAN)).split())
+"""All of them."""
