@@ -25,6 +25,10 @@ from planner.weights import weight_parts, weights_per_gpu
 Evidence = Literal["measured", "given", "derived", "assumed"]
 Run = tuple[str, str, str, str, str]
 """Ids of model, engine, weight format, KV format and GPU."""
+AT_LOAD = ("sparse prefill workspace", "indexer's selections")
+"""Parts of the runtime that vLLM allocates while it loads a model."""
+_PACKED = ("", "fp8_ds_mla", "nvfp4_ds_mla")
+"""KV formats whose prefill unpacks rows into a workspace; the most careful where none is named."""
 _MANY_RANKS = 4
 _LATENT = ("mla", "dsa", "compressed")
 
@@ -43,6 +47,8 @@ class Launch:
         Largest batch.
     draft_layers : int
         Draft layers that it keeps.
+    kv_format : str
+        KV format; empty for the one that takes most.
     """
 
     max_model_tokens: int
@@ -50,6 +56,7 @@ class Launch:
     max_sequences: int | None = None
     batched_tokens: int | None = None
     draft_layers: int = 0
+    kv_format: str = ""
 
 
 @dataclass(frozen=True)
@@ -218,11 +225,13 @@ def _workspace(
     if isinstance(first, Dsa):
         heads = ceil_div(first.heads, layout.tp)
         factor = rule.long_factor if launch.max_model_tokens > rule.long_from_tokens else rule.factor
-        sparse = tokens * (rule.query * heads + rule.padded * ceil_div(heads, 64) * 64)
+        padded = rule.padded if launch.kv_format in _PACKED else 0
+        sparse = tokens * (rule.query * heads + padded * ceil_div(heads, 64) * 64)
         sparse += factor * launch.max_model_tokens * rule.row_bytes
         yield "indexer's selections", rule.picked * tokens * first.topk
-    name = "sparse prefill workspace" if sparse > experts else "workspace of experts"
-    yield name, max(experts, sparse)
+    yield "sparse prefill workspace", sparse
+    # One buffer serves both: experts need what they take beyond the sparse prefill.
+    yield "workspace of experts", max(Fraction(0), experts - sparse)
 
 
 def expert_workspace(rule: Workspace, model: Model, layout: Layout, tokens: int) -> Fraction:
@@ -233,10 +242,15 @@ def expert_workspace(rule: Workspace, model: Model, layout: Layout, tokens: int)
     ff = model.feed_forward
     if not ff.experts:
         return Fraction(0)
-    inner = Fraction(ff.expert_size, layout.tp if layout.ep == 1 else 1)
+    inner = Fraction(ff.expert_size, layout.tp * layout.pcp if layout.ep == 1 else 1)
     width = Fraction(ff.expert_hidden or model.hidden)
     at_once = tokens * layout.dp
     return rule.experts * at_once * ff.active_experts * (max(inner, width) + max(2 * inner, width))
+
+
+def at_load_bytes(budget: Budget) -> int:
+    """Return what vLLM allocates of the runtime while it loads a model, so that its log counts it as weights."""
+    return sum(size for name, size in budget.runtime if name in AT_LOAD)
 
 
 def given_budget(estimate: Budget, weights_bytes: int, kv_bytes: int, evidence: Evidence = "measured") -> Budget:
@@ -266,13 +280,15 @@ def known_budget(
         if as_run == launch:
             evidence: Evidence = "measured" if layout == plain else "derived"
             return given_budget(estimate, row.weights_memory_bytes, row.kv_memory_bytes, evidence)
-        moved = estimate.kv_bytes - gpu_budget(model, gpu, engine, weight_format, layout, as_run).kv_bytes
-        return given_budget(estimate, row.weights_memory_bytes, row.kv_memory_bytes + moved, "derived")
+        run_estimate = gpu_budget(model, gpu, engine, weight_format, layout, as_run)
+        kv = row.kv_memory_bytes + estimate.kv_bytes - run_estimate.kv_bytes
+        weights = row.weights_memory_bytes + at_load_bytes(estimate) - at_load_bytes(run_estimate)
+        return given_budget(estimate, weights, kv, "derived")
     return estimate
 
 
 def _as_run(row: Measured, launch: Launch) -> Launch:
     return Launch(
         row.max_model_tokens or launch.max_model_tokens, row.utilisation_fraction, row.max_sequences,
-        row.batched_tokens, launch.draft_layers,
+        row.batched_tokens, launch.draft_layers, launch.kv_format,
     )  # fmt: skip

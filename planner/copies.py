@@ -29,13 +29,16 @@ def stored_copies(
     """Return how many copies of a session the tiers of a node hold.
 
     A product may keep a cache that all ranks hold alike once, some only where nothing but tensor
-    parallelism within a node is at work; of K/V heads every rank stores its own shard, so beyond
-    one rank per head the tier holds copies. Products that recognise such models by their attention
-    being latent throughout store hybrids per rank again.
+    parallelism within a node is at work, or not beside an indexer's keys; of K/V heads every rank
+    stores its own shard, so beyond one rank per head the tier holds copies. Products that recognise
+    such models by their attention being latent throughout store hybrids per rank again.
     """
     alike = all(part.heads == 1 and not part.state_bytes for part in kv.parts)
     plain = layout.pp == layout.pcp == layout.dcp == 1
-    once = product.latent == "once" or (product.latent == "once if plain" and plain)
+    dense = not any(part.with_latent for part in kv.parts)
+    once = {
+        "once": True, "once if plain": plain, "once if plain and dense": plain and dense, "per rank": False
+    }[product.latent]  # fmt: skip
     return _copies(kv, layout, engine, tokens, latent_once=once and alike)
 
 

@@ -223,6 +223,7 @@ def make_core(scenario: Scenario, shelf: Shelf, found: Offer, base: _Base, layou
     model = found.model
     how = scenario.serving
     launch = Launch(context, how.utilisation_fraction, how.max_sequences, how.batched_tokens, how.draft_layers)
+    launch = replace(launch, kv_format="" if base.kv.custom else base.kv.name)
     budget = known_budget(
         model, base.gpu, base.engine, base.weights, base.kv.name, layout, launch, shelf.engines.measured
     )

@@ -329,9 +329,9 @@ class Cache:
         Engine ids that it works with; empty for all.
     validated_architectures : tuple of str
         GPU architectures that its own documents or public runs show it on.
-    latent : {'once', 'once if plain', 'per rank'}
-        How often a cache that all ranks hold alike is stored; ``once if plain``: only without
-        pipeline and context parallelism.
+    latent : {'once', 'once if plain', 'once if plain and dense', 'per rank'}
+        How often a cache that all ranks hold alike is stored; ``plain``: without pipeline and
+        context parallelism; ``dense``: without an indexer.
     sized_per : {'node', 'engine', 'rank'}
         What the product's own size setting counts.
     chunk_tokens : int
@@ -356,7 +356,7 @@ class Cache:
     version: Text
     engines: tuple[Text, ...] = ()
     validated_architectures: tuple[Text, ...] = ()
-    latent: Literal["once", "once if plain", "per rank"]
+    latent: Literal["once", "once if plain", "once if plain and dense", "per rank"]
     sized_per: Literal["node", "engine", "rank"] = "node"
     chunk_tokens: Count
     usable_fraction: Share

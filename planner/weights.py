@@ -53,7 +53,7 @@ def _add(total: dict[str, Fraction], name: str, size: Fraction) -> None:
 
 def _fate(weights: Weights, layout: Layout) -> str:
     if weights.split == "none":
-        return "copied on every rank" if layout.tp > 1 else "attention and the rest"
+        return "copied on every rank" if layout.gpus > layout.pp else "attention and the rest"
     if weights.split == "expert":
         return "experts"
     copied = weights.pieces is not None and weights.pieces < layout.tp
@@ -71,7 +71,7 @@ def share_of(weights: Weights, layout: Layout) -> Fraction:
     if weights.split == "none":
         return Fraction(1)
     if weights.split == "expert":
-        return Fraction(1, layout.ep if layout.ep > 1 else layout.tp)
+        return Fraction(1, layout.ep if layout.ep > 1 else layout.tp * layout.pcp)
     if weights.pieces is None:
         return Fraction(1, layout.tp)
     return Fraction(ceil_div(weights.pieces, layout.tp), weights.pieces)
@@ -87,7 +87,7 @@ def padding(model: Model, checkpoint: Checkpoint, weights: Weights, layout: Layo
         return Fraction(1)
     ff = model.feed_forward
     hidden = ff.expert_hidden or model.hidden
-    inner = Fraction(ff.expert_size, 1 if layout.ep > 1 else layout.tp)
+    inner = Fraction(ff.expert_size, 1 if layout.ep > 1 else layout.tp * layout.pcp)
     wide = Fraction(ceil_div(hidden, rule.hidden_multiple) * rule.hidden_multiple, hidden)
     wide *= ceil_div(ceil(inner), rule.inner_multiple) * rule.inner_multiple / inner
     return wide * (rule.loaded / checkpoint.element_bytes("expert") if rule.loaded else 1)

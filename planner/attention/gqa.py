@@ -15,12 +15,12 @@ from planner.fields import Count, Flag, Whole, record
 
 _ELEMENTS: Mapping[str, tuple[Fraction, int, str]] = {
     # format: bytes per element, bytes per head and token beside it, a word on it
-    "fp32": (Fraction(4), 0, "4 B per element, for models kept in fp32"),
     "bf16": (Fraction(2), 0, "2 B per element"),
     "fp8": (Fraction(1), 0, "1 B per element, one scale per tensor"),
     "fp8_per_token_head": (Fraction(1), 8, "1 B per element, fp32 scale per token, head, K and V"),
     "int4_per_token_head": (Fraction(1, 2), 8, "half a byte per element and two fp32 scales"),
     "nvfp4": (Fraction(9, 16), 0, "half a byte per element, one fp8 scale per 16"),
+    "fp32": (Fraction(4), 0, "4 B per element, for models kept in fp32"),
 }
 
 

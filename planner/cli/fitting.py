@@ -85,8 +85,10 @@ def fit(
     launch = Launch(
         max_model_tokens=_tokens(max_model_len, "--max-model-len") if max_model_len else tokens,
         utilisation_fraction=_share(utilisation), max_sequences=max_num_seqs,
-        batched_tokens=max_num_batched_tokens, draft_layers=draft_layers,
+        batched_tokens=max_num_batched_tokens, draft_layers=draft_layers, kv_format=kv,
     )  # fmt: skip
+    if launch.max_model_tokens > found.max_context_tokens:
+        raise InputError(f"{launch.max_model_tokens:,} tokens: {found.name} takes {found.max_context_tokens:,} at most")
     if launch.max_model_tokens < tokens:
         raise UsageError(f"--max-model-len {max_model_len}: sessions of {tokens:,} tokens do not go into it")
     question = FitQuestion(

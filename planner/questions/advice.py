@@ -68,7 +68,9 @@ def _variants(q: FitQuestion) -> Iterator[tuple[FitQuestion, str, str]]:
             yield replace(q, weights=name), f"weights in {name}", f"--weights {name}"
     for name in q.model.attention[0].formats():
         if not q.kv.custom and kv_cache(q.model, name).rate < q.kv.rate:
-            yield replace(q, kv=kv_cache(q.model, name)), f"KV cache in {name}", f"--kv {name}"
+            launch = replace(q.launch, kv_format=name)
+            other = kv_cache(q.model, name, launch.draft_layers)
+            yield replace(q, kv=other, launch=launch), f"KV cache in {name}", f"--kv {name}"
     now_share = q.launch.utilisation_fraction or q.engine.utilisation_fraction
     for share in _UTILISATIONS:
         if now_share is not None and share > now_share:
@@ -100,21 +102,21 @@ def _more_gpus(q: FitQuestion, shelf: EngineShelf) -> Iterator[Advice]:
 
 
 def _shorter(q: FitQuestion, shelf: EngineShelf, layout: Layout | None) -> Iterator[Advice]:
-    """Yield the longest context that fits, halving from the one asked for and refining by bisection."""
+    """Yield the longest context that fits, by bisection below the one asked for."""
     wanted = [layout] if layout else [fit.layout for fit in fits(q, shelf, None) if not fit.fault]
-    longest, by = 0, ""
+    longest, best = 0, None
     for each in wanted:
         low, high = 0, q.context_tokens
         while high - low > max(1, q.context_tokens // 1024):
             middle = (low + high) // 2
-            low, high = (middle, high) if _holds(q, shelf, each, middle) else (low, middle)
+            low, high = (middle, high) if _at(q, shelf, each, middle).sessions else (low, middle)
         if low > longest:
-            longest, by = low, each.name
-    if longest:
-        yield Advice(f"at most {longest:,} tokens per session", f"--context {longest}", by, 1)
+            longest, best = low, _at(q, shelf, each, low)
+    if best is not None:
+        words = f"at most {longest:,} tokens per session"
+        yield Advice(words, f"--context {longest}", best.layout.name, best.sessions)
 
 
-def _holds(q: FitQuestion, shelf: EngineShelf, layout: Layout, tokens: int) -> bool:
+def _at(q: FitQuestion, shelf: EngineShelf, layout: Layout, tokens: int) -> Fit:
     launch = replace(q.launch, max_model_tokens=tokens)
-    fit = fit_one(replace(q, context_tokens=tokens, launch=launch), shelf, layout)
-    return fit.sessions > 0
+    return fit_one(replace(q, context_tokens=tokens, launch=launch), shelf, layout)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Literal
 
-from planner.budget import Budget, default_batch, gpu_budget
+from planner.budget import Budget, at_load_bytes, default_batch, gpu_budget
 from planner.copies import copies_on_load
 from planner.enginelogs import EngineLog, Seen
 from planner.engines import Measured
@@ -18,8 +18,6 @@ from planner.pool import rank_paging
 from planner.questions.identify import RunOf
 
 Unit = Literal["bytes", "tokens", "blocks", "x", "bytes/token"]
-_AT_LOAD = ("sparse prefill workspace", "indexer's selections")
-"""Parts of the runtime that vLLM allocates while it loads a model, so that its log counts them as weights."""
 
 
 @dataclass(frozen=True)
@@ -138,7 +136,7 @@ def _comparisons(log: EngineLog, run: RunOf, budget: Budget, kv: KvCache, paging
 
 def _memory(log: EngineLog, budget: Budget) -> Iterator[Comparison]:
     named = dict(budget.runtime)
-    at_load = sum(named.get(part, 0) for part in _AT_LOAD) if log.engine == "vllm" else 0
+    at_load = at_load_bytes(budget) if log.engine == "vllm" else 0
     working = sum(size for part, size in named.items() if part in _WORKING)
     pairs = (
         ("visible memory", budget.visible_bytes, "total_gpu_memory_bytes", 0, ""),

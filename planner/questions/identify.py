@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from planner.budget import Launch, visible_bytes
@@ -72,7 +72,7 @@ def identify(log: EngineLog, known: Known, shelf: Shelf) -> RunOf:
         raise InputError(f"{log.path}: KV format '{settings.kv_dtype}' is not known here; name one with --kv ({has})")
     if kv not in model.attention[0].formats():
         raise InputError(f"--kv {kv}: {nearest(kv, model.attention[0].formats())}")
-    return RunOf(model, engine, gpu, weights, kv, layout, _launch(settings, model))
+    return RunOf(model, engine, gpu, weights, kv, layout, replace(_launch(settings, model), kv_format=kv))
 
 
 def _launch(settings: Settings, model: Model) -> Launch:

@@ -133,7 +133,7 @@ def _pool_lines(q: FitQuestion, fit: Fit, sessions: int | None) -> Iterator[str]
     pool = fit.pool
     assert pool is not None
     yield (
-        f"{fit.pools} pools of {format_tokens(pool.tokens)}; "
+        f"{fit.pools} {'pool' if fit.pools == 1 else 'pools'} of {format_tokens(pool.tokens)}; "
         f"{float(pool.exact_sessions):.2f} sessions each, {pool.sessions} whole"
     )
     yield (
@@ -149,9 +149,9 @@ def _pool_lines(q: FitQuestion, fit: Fit, sessions: int | None) -> Iterator[str]
         return
     other = pool.sessions + pool.knife_edge
     if sessions is None:
-        yield f"knife edge: within 5 % of the pool of {other} whole session(s); --sessions N gives the nodes of both"
+        yield f"knife edge: within 5 % of the pool of {other} whole sessions; --sessions N gives the nodes of both"
     elif fit.nodes_for(sessions) == fit.nodes_for(sessions, other):
-        yield f"within 5 % of the pool of {other} whole session(s); {sessions} sessions take as many nodes either way"
+        yield f"within 5 % of the pool of {other} whole sessions; {sessions} sessions take as many nodes either way"
     else:
         either = fit.nodes_for(sessions, other)
         yield (

@@ -1,7 +1,7 @@
 """Every pasted block of output is what its command prints today.
 
 A block is a ```text fence after ``<!-- $ command -->``. The command is a pipeline that begins with
-`planner`; folding and cutting are part of it. Trailing spaces and blank lines at the ends do not count.
+`planner`, or `accuracy` for the table of public logs; folding and cutting are part of it. Trailing spaces and blank lines at the ends do not count.
 """
 
 from __future__ import annotations
@@ -37,7 +37,9 @@ def blocks() -> list[object]:
 
 @lru_cache
 def output(command: str) -> str:
-    script = f'planner() {{ {shlex.quote(sys.executable)} -m planner "$@"; }}\nset -o pipefail\n{command}\n'
+    python = shlex.quote(sys.executable)
+    known = f'planner() {{ {python} -m planner "$@"; }}\naccuracy() {{ {python} -m tests.ground_truth "$@"; }}\n'
+    script = f"{known}set -o pipefail\n{command}\n"
     # Lines are cut by characters only where the locale knows them.
     env = {**os.environ, "LC_ALL": "C.UTF-8", "PYTHONUTF8": "1", "PYTHONDONTWRITEBYTECODE": "1"}
     done = subprocess.run(

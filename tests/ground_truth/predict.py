@@ -9,7 +9,7 @@ from pathlib import Path
 
 from planner.budget import Budget, Launch, default_batch, gpu_budget
 from planner.engines import Engine
-from planner.kvcache import KvCache, kv_cache
+from planner.kvcache import KvCache, kv_cache, rank_share
 from planner.layout import Layout
 from planner.loading import Shelf, load_shelf
 from planner.models import Model
@@ -87,8 +87,33 @@ class Bytes:
         return Fraction(self.low + self.high, 2 * self.tokens) - 1
 
 
+def check_moved(case: Case) -> Bytes | None:
+    """Return how the tokens agree that an offload product moved for one rank; None where it does not say."""
+    text = case.row.seen.get("moved_gib")
+    if text is None:
+        return None
+    shares = ((p, rank_share(p, case.layout.tp, case.layout.dcp, case.engine.shards_indexer)) for p in case.kv.parts)
+    rate = sum((share * p.layers * p.row_bytes for p, share in shares if p.grows), Fraction(0))
+    half = Fraction(1, 2 * 10 ** len(text.partition(".")[2]))
+    low, high = (int((Fraction(text) + side) * 2**30 // rate) for side in (-half, half))
+    tokens = case.row.seen["tokens"]
+    return Bytes(low, high, tokens, max(Fraction(0), Fraction(max(low - tokens, tokens - high - 1), tokens)))
+
+
+def check_blocks(case: Case) -> bool | None:
+    """Return whether a whole number of blocks gives the printed tokens; None where GiB were printed or no tokens."""
+    tokens = case.row.seen.get("tokens")
+    if tokens is None or case.row.kv_bytes is not None or case.row.max_model_len is None:
+        return None
+    page, per_block = case.paging.page_bytes, case.printed_tokens(1000 * case.paging.page_bytes) / 1000
+    near = round(tokens / per_block)
+    return any(case.printed_tokens(n * page) == tokens for n in range(max(0, near - 9), near + 10))
+
+
 def check_bytes(case: Case) -> Bytes | None:
     """Return how tokens and GiB of a row agree; None where it does not have both."""
+    if "moved_gib" in case.row.seen:
+        return check_moved(case)
     interval, tokens = case.row.kv_bytes, case.row.seen.get("tokens")
     if interval is None or tokens is None:
         return None
@@ -148,6 +173,8 @@ def predict(case: Case) -> Memory | None:
 def budget_of(case: Case) -> Budget:
     """Return the derived budget of a row's GPU."""
     row = case.row
-    launch = Launch(case.max_model_len, row.utilisation, row.max_sequences, row.batched_tokens, row.draft_layers)
+    launch = Launch(
+        case.max_model_len, row.utilisation, row.max_sequences, row.batched_tokens, row.draft_layers, row.kv
+    )
     gpu = shelf().catalog.gpus()[row.gpu]
     return gpu_budget(case.model, gpu, case.engine, row.weights, case.layout, launch)

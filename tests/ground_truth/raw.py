@@ -19,6 +19,7 @@ from planner.questions.identify import match_model, profile_of
 from tests.ground_truth.predict import shelf
 from tests.ground_truth.rows import Row
 
+_FIRST_PROFILED = "2025-06"
 _KINDS = {"vllm_kv": "vllm", "sglang_kv": "sglang"}
 _GIB = ("available_kv_gib_per_gpu", "available_kv_gib", "kv_gb")
 _TOKENS = ("gpu_kv_tokens", "kv_tokens", "kv_tokens_per_rank", "max_total_num_tokens", "gpu_kv_tokens_logged")
@@ -55,16 +56,21 @@ def from_raw(raw: Mapping[str, Any]) -> Row:
     model = match_model(re.sub(r"\s*\(.*\)", "", name), shelf()) if name else None
     if model is None:
         raise UnusableError(f"the catalogue has no model '{name}'")
-    engine = profile_of(_KINDS[raw["kind"]], str(raw.get("engine_version") or "99"), shelf())
+    version = str(raw.get("engine_version") or "")
+    if re.match(r"20\d\d-\d\d", version):
+        if version < _FIRST_PROFILED:
+            raise UnusableError(f"no profile is of a version of {version}")
+        version = ""
+    engine = profile_of(_KINDS[raw["kind"]], version or _era(raw, seen), shelf())
     if engine is None:
         raise UnusableError(f"no profile of {raw.get('engine')}")
     gpu = find_gpu(str(raw.get("gpu") or ""))
     weights, sure = _weights(raw, model)
-    known = sure and bool(re.match(r"\d+\.\d+", str(raw.get("engine_version"))))
+    known = sure and bool(re.match(r"\d+\.\d+", version)) and "MTP" not in f"{raw.get('note')} {name}"
     return Row(
         id=raw["id"], source=raw["source"], model=model.id, engine=engine.id, layout=_layout(raw, model),
         weights=weights, kv=_kv(raw, model), gpu=gpu if known else "",
-        version=str(raw.get("engine_version") or ""),
+        version=version,
         utilisation=Fraction(str(raw["gpu_mem_util"])) if raw.get("gpu_mem_util") else None,
         max_model_len=raw.get("max_model_len"), batched_tokens=raw["observed"].get("max_num_batched_tokens"),
         max_sequences=raw["observed"].get("max_num_seqs"), seen=seen, note=raw.get("note", ""),
@@ -86,6 +92,14 @@ def _seen(observed: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
             yield ours, observed[key]
 
 
+def _era(raw: Mapping[str, Any], seen: Mapping[str, Any]) -> str:
+    """Return a version that prints as the row does: since 0.21 tokens are concurrency times longest context."""
+    times, longest, tokens = seen.get("concurrency"), raw.get("max_model_len"), seen.get("tokens")
+    if raw["kind"] != "vllm_kv" or not (times and longest and tokens):
+        return "99"
+    return "99" if abs(times * longest - tokens) <= longest * 0.006 else "0.19"
+
+
 def find_gpu(name: str) -> str:
     """Return the catalogue's id of a GPU as logs and people name it; empty where there is none or several."""
     words = re.sub(r"[^a-z0-9]+", " ", name.lower())
@@ -95,7 +109,8 @@ def find_gpu(name: str) -> str:
         ("thor", "jetson-thor"), ("rtx pro 6000", "rtx-pro-6000"),
     )  # fmt: skip
     found = [ours for theirs, ours in table if re.search(rf"\b{theirs}\b", words)]
-    return found[0] if len(found) == 1 and "limited" not in words and "40" not in words.split() else ""
+    several = "+" in name or "limited" in words or "40" in words.split()
+    return found[0] if len(found) == 1 and not several else ""
 
 
 def _layout(raw: Mapping[str, Any], model: Model) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from tests.ground_truth.predict import Bytes, Case, Memory, case_of, check_bytes, predict
+from tests.ground_truth.predict import Bytes, Case, Memory, case_of, check_blocks, check_bytes, predict
 from tests.ground_truth.rows import Row
 
 
@@ -17,6 +17,7 @@ class Result:
     case: Case
     bytes: Bytes | None
     memory: Memory | None
+    whole_blocks: bool | None = None
 
 
 def results(rows: Iterable[Row]) -> list[Result]:
@@ -24,7 +25,7 @@ def results(rows: Iterable[Row]) -> list[Result]:
     found = []
     for row in rows:
         case = case_of(row)
-        found.append(Result(case, check_bytes(case), predict(case)))
+        found.append(Result(case, check_bytes(case), predict(case), check_blocks(case)))
     return found
 
 
@@ -49,16 +50,19 @@ def table(found: Sequence[Result]) -> str:
 
 
 _HEAD = (
-    f"{'row':<12} {'model':<24} {'how':<26} {'tokens logged':>13} {'from GiB':>9} "
-    f"{'GiB logged':>10} {'predicted':>10} {'off':>8}"
+    f"{'row':<11} {'model':<22} {'how':<32} {'tokens logged':>13} {'from GiB':>8} "
+    f"{'GiB':>6} {'predicted':>9} {'off':>7}"
 )
 
 
 def _line(r: Result) -> str:
     row = r.case.row
     how = f"{row.engine} {row.gpu or '?'} {row.layout}"
-    from_gib = "-" if r.bytes is None else "exact" if r.bytes.off == 0 else f"{float(r.bytes.error):+.2%}"
-    gib = str(row.seen.get("kv_gib", "-"))
+    words = {None: "-", True: "blocks", False: "NO BLOCKS"}
+    from_gib = (
+        words[r.whole_blocks] if r.bytes is None else "exact" if r.bytes.off == 0 else f"{float(r.bytes.error):+.2%}"
+    )
+    gib = str(row.seen.get("kv_gib", row.seen.get("moved_gib", "-")))
     if "k_gib" in row.seen:
         gib = str(Fraction(str(row.seen["k_gib"])) + Fraction(str(row.seen["v_gib"])))
         gib = f"{float(Fraction(gib)):.2f}"
@@ -66,7 +70,7 @@ def _line(r: Result) -> str:
     off = f"{float(r.memory.error):+.2%}" if r.memory else "-"
     mark = " *" if row.exception else ""
     tokens = f"{row.seen['tokens']:,}" if "tokens" in row.seen else "-"
-    return f"{row.id:<12} {row.model:<24} {how:<26} {tokens:>13} {from_gib:>9} {gib:>10} {predicted:>10} {off:>8}{mark}"
+    return f"{row.id:<11} {row.model:<22} {how:<32} {tokens:>13} {from_gib:>8} {gib:>6} {predicted:>9} {off:>7}{mark}"
 
 
 def summary(found: Sequence[Result]) -> list[str]:

@@ -21,7 +21,18 @@ KEYS = {
     "batched_tokens", "max_sequences", "draft_layers", "draft_tokens", "prefix_caching", "approximate", "seen",
     "exception", "note",
 }  # fmt: skip
-SEEN = {"kv_gib", "tokens", "weights_gib", "blocks", "concurrency", "activations_gib", "k_gib", "v_gib", "longest"}
+SEEN = {
+    "kv_gib",
+    "tokens",
+    "weights_gib",
+    "blocks",
+    "concurrency",
+    "activations_gib",
+    "k_gib",
+    "v_gib",
+    "longest",
+    "moved_gib",
+}
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,9 @@ def found() -> list[Result]:
 def test_printed_tokens_follow_from_the_printed_memory(row: object) -> None:
     result = next(r for r in found() if r.case.row is row)
     if result.bytes is None:
-        assert result.case.row.full or result.case.row.exception, "a row that nothing is checked of"
+        checked = result.case.row.full or result.whole_blocks is not None or result.case.row.exception
+        assert checked, "a row that nothing is checked of"
+        assert result.whole_blocks is not False, "no whole number of blocks gives the printed tokens"
     elif not result.case.row.exception:
         assert result.bytes.fits, result.bytes
 

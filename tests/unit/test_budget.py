@@ -200,9 +200,8 @@ def test_experts_and_sparse_attention_share_the_larger_workspace() -> None:
     small, large = (
         dict(budget_of(with_runtime(workspace=WORK), launch=Launch(context), **model).runtime) for context in (64, 1000)
     )
-    assert ("workspace of experts" in small, "sparse prefill workspace" in small) == (True, False)
-    assert ("workspace of experts" in large, "sparse prefill workspace" in large) == (False, True)
-    assert small["workspace of experts"] == 3 * 2 * 4 * (1024 + 2048)
+    assert "workspace of experts" not in large
+    assert small["workspace of experts"] + small["sparse prefill workspace"] == 3 * 2 * 4 * (1024 + 2048)
 
 
 def test_room_for_images() -> None:
@@ -338,7 +337,8 @@ def test_measured_run_with_other_options_is_moved_by_our_estimate_of_them() -> N
     # The run's workspace is 8,192 x 1,152 x 8 B and 5 rows of 1,152 B per token of longest context; at 131,072 the
     # experts' is the larger one: 2 B x 8,192 x 8 x (6,144 + 6,144).
     found = known("tp8", 131_072)
-    assert (found.evidence, found.weights_bytes) == ("derived", round(94.46 * GIB))
+    lighter = 5 * 1152 * (1_048_576 - 131_072)  # reserved at load, so that the log counts it as weights
+    assert (found.evidence, found.weights_bytes) == ("derived", round(94.46 * GIB) - lighter)
     moved = 1152 * (8192 * 8 + 5 * 1_048_576) - 2 * 8192 * 8 * 2 * 6144
     assert found.kv_bytes == round(25.94 * GIB) + moved
 
