@@ -5,7 +5,7 @@ from __future__ import annotations
 from planner.attention import WeightKind
 from planner.importing.draft import Draft
 from planner.importing.excluded import Modules
-from planner.importing.formats import Formats, by_kind, check_patterns, patterns, plain_formats
+from planner.importing.formats import WORDS, Formats, by_kind, check_patterns, patterns, plain_formats
 from planner.importing.sheet import Sheet
 from planner.models import BYTES_PER_WEIGHT
 
@@ -18,13 +18,16 @@ def read_compressed(sheet: Sheet, draft: Draft, base: str) -> Formats:
         return plain_formats(base)
     left_out = Modules.of(patterns(sheet, ("ignore",), required=True))
     schemes: list[tuple[Modules, str]] = []
+    words: dict[str, str] = {}
     for name in groups.data:
         group = groups.below(name)
         weights = group.below("weights") if group else None
         if group is None or weights is None:
             groups.problem(name, f"'{groups.word(name)}': expected a mapping with 'weights'")
             continue
-        schemes.append((Modules.of(patterns(group, ("targets",), required=True)), _scheme(weights)))
+        element = _scheme(weights)
+        schemes.append((Modules.of(patterns(group, ("targets",), required=True)), element))
+        words.setdefault(element, _word(element, group.data.get("input_activations")))
         group.skip("input_activations", "output_activations", "format")
 
     def choose(name: str, layer: int, kind: WeightKind) -> str:
@@ -38,7 +41,18 @@ def read_compressed(sheet: Sheet, draft: Draft, base: str) -> Formats:
     found = by_kind(draft, choose, base, every=every)
     check_patterns(sheet, ("ignore",), left_out, len(draft.feeds))
     found.draft = base if left_out.draft(len(draft.feeds)) else ""
+    found.word = words.get(found.by_kind["expert"], found.word)
     return found
+
+
+def _word(element: str, activations: object) -> str:
+    """Return what users call a checkpoint: its activations tell kinds apart whose weights are the same."""
+    kept = activations if isinstance(activations, dict) else {}
+    if element == "fp8-channel" and kept.get("dynamic") is True:
+        return "fp8-dynamic"
+    if element == "int8-channel" and kept.get("num_bits") == 8 and kept.get("type") == "int":
+        return "w8a8"
+    return WORDS.get(element, element)
 
 
 def _scheme(weights: Sheet) -> str:

@@ -182,9 +182,6 @@ def _encoder(top: Sheet, draft: Draft, wishes: Wishes, kind: str) -> None:
         return
     draft.encoder = True
     counted = ENCODERS.get(whole) if parts == ["vision_config"] else None
-    sheet = top.below("vision_config") if counted else None
-    if counted and counted.item and sheet is not None:
-        draft.encoder_item = counted.item(sheet, top)
     given = wishes.assumed.get("encoder_parameters")
     if given is not None:
         top.log.assumed["encoder_parameters"] = given
@@ -193,8 +190,10 @@ def _encoder(top: Sheet, draft: Draft, wishes: Wishes, kind: str) -> None:
             return
         draft.add_extra("encoder", given)
     elif counted:
+        sheet = top.below("vision_config")
         if sheet is not None:
             draft.add_extra("image encoder", max(counted.count(sheet, top, draft.hidden), 1))
+            draft.encoder_item = counted.item(sheet, top) if counted.item else None
             sheet.skip(*counted.harmless.split(), "dtype", "torch_dtype", "architectures",
                        "is_encoder_decoder")  # fmt: skip
             unread_in(sheet, wishes)
@@ -231,7 +230,11 @@ def _file_data(draft: Draft, checkpoints: list[dict[str, Any]], ident: str, name
             data[file_key(field)] = value
     note = [f"Imported from {path.name}: the shape and formats follow from it, parameters are derived."]
     if log.defaults:
-        note.append("Not in it and taken as its class defines (transformers 5.24.0): " + ", ".join(log.defaults) + ".")
+        note.append(
+            "Not in it and taken as its class defines (transformers 5.24.0): "
+            + ", ".join(dict.fromkeys(log.defaults))
+            + "."
+        )
     if log.assumed:
         note.append("Given with --assume: " + ", ".join(map(_given, log.assumed.items())) + ".")
     note += [f"{text[:1].upper()}{text[1:]}." for text in dict.fromkeys(log.notes)]

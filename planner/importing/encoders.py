@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from planner.importing.sheet import Sheet
+from planner.importing.sheet import Derived, Sheet
 
 
 @dataclass(frozen=True)
@@ -22,10 +22,14 @@ class Encoder:
         From the encoder's keys, those around it and the language model's hidden size to parameters.
     harmless : str
         Keys of the encoder that do not matter.
+    item : callable or None
+        From the encoder's keys and those around it to the tokens and values of the largest image, or
+        None where its size is not certain. None for encoders that take images of any size.
     """
 
     count: Callable[[Sheet, Sheet, int], int]
     harmless: str = ""
+    item: Callable[[Sheet, Sheet], tuple[int, int] | None] | None = None
 
 
 def _layer(hidden: int, inner: int, qkv: int, bias: bool) -> int:
@@ -65,11 +69,7 @@ def _moon(sheet: Sheet, outer: Sheet, text_hidden: int) -> int:
     )
     places = sheet.count("init_pos_emb_height") * sheet.count("init_pos_emb_width") * hidden
     patches = 3 * sheet.count("patch_size") ** 2 * hidden + hidden * sheet.flag("patch_embed_proj_bias", True)
-    sides = [side for side in sheet.items("merge_kernel_size", 2) or () if isinstance(side, int) and 0 < side < 1000]
-    if len(sides) != 2:
-        sheet.problem("merge_kernel_size", "'merge_kernel_size': expected two whole numbers")
-        return 1
-    wide = hidden * sides[0] * sides[1]
+    wide = hidden * _merged(sheet)
     projector = wide * wide + wide * text_hidden + (text_hidden if third else wide + text_hidden + 2 * hidden)
     return places + patches + sheet.count("vt_num_hidden_layers") * layer + norm + projector
 
@@ -122,6 +122,84 @@ def _clip(sheet: Sheet, outer: Sheet, text_hidden: int) -> int:
     return patches + 2 * hidden + sheet.count("num_hidden_layers") * layer + projector
 
 
+def _moonvit(sheet: Sheet, outer: Sheet, text_hidden: int) -> int:
+    """Return the encoder of Kimi-VL with its projector: places in a table, patches merged by area."""
+    hidden, side = sheet.count("hidden_size"), _merged(sheet)
+    places = sheet.count("init_pos_emb_height") * sheet.count("init_pos_emb_width") * hidden
+    patches = 3 * sheet.count("patch_size") ** 2 * hidden + hidden
+    layer = _layer(hidden, sheet.count("intermediate_size"), hidden, True) + 4 * hidden
+    wide = hidden * side
+    projector = 2 * hidden + wide * wide + wide + wide * text_hidden + text_hidden
+    return places + patches + sheet.count("num_hidden_layers") * layer + 2 * hidden + projector
+
+
+def _merged(sheet: Sheet) -> int:
+    """Return how many patches become one token."""
+    sides = [side for side in sheet.items("merge_kernel_size", 2) or () if isinstance(side, int) and 0 < side < 1000]
+    if len(sides) != 2:
+        sheet.problem("merge_kernel_size", "'merge_kernel_size': expected two whole numbers")
+        return 1
+    return sides[0] * sides[1]
+
+
+def _llama4(sheet: Sheet, outer: Sheet, text_hidden: int) -> int:
+    """Return the encoder of Llama 4: patches of one tile, an adapter of two matrices, one projection."""
+    hidden, inner = sheet.count("hidden_size"), sheet.count("intermediate_size")
+    channels, patch = sheet.count("num_channels", 3), sheet.count("patch_size")
+    places = (sheet.count("image_size") // patch) ** 2 + 1
+    layer = _layer(hidden, inner, hidden, True) + 4 * hidden
+    start = channels * patch**2 * hidden + hidden + places * hidden + 4 * hidden
+    width, out = sheet.count("projector_input_dim"), sheet.count("projector_output_dim")
+    sheet.must("vision_output_dim", int(out), "as 'projector_output_dim'")
+    sheet.must("multi_modal_projector_bias", False, "no bias")
+    # Shuffled pixels lie side by side, as wide as the feed-forward.
+    if inner != hidden * _shuffled(sheet) and not sheet.failed:
+        sheet.problem("intermediate_size", f"{inner} is not {hidden} by the square of 'pixel_shuffle_ratio'")
+    return start + sheet.count("num_hidden_layers") * layer + inner * width + width * out + out * text_hidden
+
+
+def _shuffled(sheet: Sheet) -> int:
+    """Return how many patches become one token."""
+    ratio = sheet.raw("pixel_shuffle_ratio", 0.5)
+    if isinstance(ratio, bool) or ratio not in (1, 0.5, 0.25):
+        sheet.problem("pixel_shuffle_ratio", "'pixel_shuffle_ratio': expected 1, 0.5 or 0.25")
+        return 1
+    side: int = round(1 / ratio)
+    return side**2
+
+
+_BY_PROCESSOR = "limit of its image processor, which no key here tells: "
+
+
+def _gemma_item(sheet: Sheet, outer: Sheet) -> tuple[int, int] | None:
+    """Return one image as Gemma 3 has it: always of one size, always as many tokens."""
+    return outer.count("mm_tokens_per_image", 256), 3 * sheet.count("image_size") ** 2
+
+
+def _pixtral_item(sheet: Sheet, outer: Sheet) -> tuple[int, int] | None:
+    """Return the largest image of Pixtral: a square of the longest edge, patches merged."""
+    if not sheet.has("image_size"):
+        return None
+    side, token = sheet.count("image_size"), sheet.count("patch_size") * outer.count("spatial_merge_size")
+    return None if side % token else ((side // token) ** 2, sheet.count("num_channels", 3) * side**2)
+
+
+def _moonvit_item(sheet: Sheet, outer: Sheet) -> tuple[int, int] | None:
+    """Return the largest image of Kimi-VL: 4,096 patches."""
+    why = f"{_BY_PROCESSOR}4,096 patches"
+    values = 4096 * 3 * sheet.count("patch_size") ** 2
+    return Derived(max(4096 // _merged(sheet), 1), why), Derived(values, why)
+
+
+def _llama4_item(sheet: Sheet, outer: Sheet) -> tuple[int, int] | None:
+    """Return the largest image of Llama 4: sixteen tiles, and one of the whole."""
+    why = f"{_BY_PROCESSOR}16 tiles and one of the whole"
+    side, patch = sheet.count("image_size"), sheet.count("patch_size")
+    tokens = (side // patch) ** 2 // _shuffled(sheet)
+    values = sheet.count("num_channels", 3) * side**2
+    return Derived(17 * max(tokens, 1), why), Derived(17 * values, why)
+
+
 _QWEN_KEYS = "num_heads"
 ENCODERS = {
     "qwen3_vl": Encoder(_qwen, _QWEN_KEYS), "qwen3_vl_moe": Encoder(_qwen, _QWEN_KEYS),
@@ -129,9 +207,13 @@ ENCODERS = {
     "kimi_k25": Encoder(_moon, "mm_hidden_size pos_emb_type projector_ln_eps text_hidden_size video_attn_type "
                         "merge_type vt_num_attention_heads init_pos_emb_time pos_emb_interpolation_mode"),
     "gemma4": Encoder(_gemma4, "global_head_dim pooling_kernel_size max_position_embeddings"),
-    "gemma3": Encoder(_siglip, "num_attention_heads num_channels vision_use_head num_image_tokens num_positions"),
-    "mistral3": Encoder(_pixtral, "num_attention_heads image_size head_dim max_image_size"),
+    "gemma3": Encoder(_siglip, "num_attention_heads num_channels vision_use_head num_image_tokens num_positions",
+                      _gemma_item),
+    "mistral3": Encoder(_pixtral, "num_attention_heads image_size head_dim max_image_size", _pixtral_item),
+    "kimi_vl": Encoder(_moonvit, "num_attention_heads", _moonvit_item),
+    "llama4": Encoder(_llama4, "num_attention_heads projector_dropout vision_feature_select_strategy rope_theta",
+                      _llama4_item),
     "minimax_m3_vl": Encoder(_clip, "num_attention_heads image_size projection_dim rope_mode vocab_size "
                              "vision_segment_max_frames"),
 }  # fmt: skip
-ENCODERS["kimi_k3"] = ENCODERS["kimi_k25"]
+ENCODERS |= {"kimi_k3": ENCODERS["kimi_k25"], "ministral3": ENCODERS["mistral3"]}

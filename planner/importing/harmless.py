@@ -18,6 +18,7 @@ residual_in_fp32 residual_multiplier rms_norm_eps swiglu_alpha swiglu_limit swig
 swiglu_limits_shared use_gemma_norm attention_softmax_in_fp32 fp32_residual_connection
 hidden_dropout_prob attention_dropout attention_probs_dropout_prob activation_sparsity_pattern
 scale_depth scale_emb dim_model_base mup_denominator activation_function hidden_act_param
+layernorm_full_attention_beta layernorm_linear_attention_beta layernorm_mlp_beta
 """
 _ROUTING = """
 aux_loss_alpha decoder_sparse_step_offset enable_moe_fp32_combine moe_aux_loss_coeff moe_renormalize
@@ -53,7 +54,7 @@ temperature top_k top_p typical_p generation_config num_reward_heads
 """
 _LIBRARY = """
 _attn_implementation _attn_implementation_autoset _commit_hash _from_model_config _name_or_path
-attn_implementation auto_map cross_attention_hidden_size
+attn_implementation auto_map cache_implementation cross_attention_hidden_size
 custom_pipelines ep_size finetuning_task gradient_checkpointing id2label initializer_range
 initializer_factor init_std init_method_std is_decoder keys_to_ignore_at_inference
 label2id language_model_only model_type num_labels output_attentions output_hidden_states output_scores

@@ -72,7 +72,7 @@ def settle_drafts(draft: Draft, index: Index | None, log: Log) -> None:
                                 "give --index, or --assume num_nextn_predict_layers=N")  # fmt: skip
         elif draft.draft_layers:
             log.notes.append("whether the files of draft layers repeat embedding and head is told by an index only "
-                             "(--index); here they do not")  # fmt: skip
+                             "(--index), and counted as if they did not")  # fmt: skip
         return
     found = len(index.draft_layers(len(draft.feeds)))
     if draft.drafts_untold:

@@ -110,6 +110,7 @@ def experts_over_fp8(sheet: Sheet, draft: Draft, base: str) -> Formats:
         sheet.problem("quantized_layers", f"{len(layers)} layers of experts are listed, the model has {len(expected)}")
     rest = block_format(sheet)
     word = WORDS[element]
-    draft_format = rest if draft.draft_layers else ""
-    return Formats(word, {"expert": element, "linear": rest, "attention": rest}, draft_format, notes=
-                   ["experts of draft layers are counted as the other matrices"] if draft_format else [])  # fmt: skip
+    # Experts of draft layers stay as they were before.
+    draft_format = (draft.expert_format or rest) if draft.draft_layers else ""
+    notes = ["all matrices of draft layers are counted as their experts were before"] if draft_format else []
+    return Formats(word, {"expert": element, "linear": rest, "attention": rest}, draft_format, notes=notes)

@@ -27,6 +27,9 @@ def file_text(data: Mapping[str, Any]) -> str:
 
 
 def _entry(key: str, value: Any, indent: str) -> list[str]:
+    if isinstance(value, Mapping) and "value" in value:
+        reasons = ", ".join(f"{kind}: {json.dumps(text)}" for kind, text in value.items() if kind != "value")
+        return [f"{indent}{key}: {{value: {_scalar(value['value'])}, {reasons}}}"]
     if isinstance(value, Mapping) and value:
         return [f"{indent}{key}:", *(line for k, v in value.items() for line in _entry(k, v, indent + "  "))]
     if isinstance(value, list) and value and isinstance(value[0], Mapping):

@@ -358,7 +358,10 @@ STEP_37: dict[str, Any] = {"architectures": ["Step3p7FlashForCausalLM"], "model_
     "intermediate_size": 11264, "sliding_window": 512, "layer_types": join(["full_attention", "sliding_attention",
     "sliding_attention", "sliding_attention"] * 11, ["full_attention"]), "first_k_dense_replace": 3,
     "num_experts": 288, "num_experts_per_tok": 8, "moe_intermediate_size": 1280, "share_expert_dim": 1280,
-    "n_shared_experts": 1, "num_nextn_predict_layers": 3, "use_moe_router_bias": True}
+    "n_shared_experts": 1, "num_nextn_predict_layers": 3, "use_moe_router_bias": True,
+    # The copy that the rest is from leaves it out; as Step-3.5-Flash has it, whose text model it is.
+    "attention_other_setting": {"attention_type": "sliding_attention", "num_attention_heads": 96,
+    "num_attention_groups": 8, "head_dim": 128}}
 NEMOTRON_NANO: dict[str, Any] = {"architectures": ["NemotronHForCausalLM"], "attention_bias": False,
     "conv_kernel": 4, "eos_token_id": 2, "expand": 2, "head_dim": 128, "hidden_size": 2688,
     "hybrid_override_pattern": "MEMEM*EMEMEM*EMEMEM*EMEMEM*EMEMEM*EMEMEMEM*EMEMEMEME", "intermediate_size": 1856,
@@ -412,4 +415,51 @@ NEMOTRON_H_56B: dict[str, Any] = {"architectures": ["NemotronHForCausalLM"], "at
     "num_attention_heads": 64, "num_hidden_layers": 118, "num_key_value_heads": 8, "rms_norm_eps": 1e-05,
     "sliding_window": None, "ssm_state_size": 256, "tie_word_embeddings": False, "time_step_limit": [0.0,
     float("inf")], "torch_dtype": "bfloat16", "use_bias": False, "use_conv_bias": True, "vocab_size": 131072}
+QWEN3_NEXT: dict[str, Any] = {"architectures": ["Qwen3NextForCausalLM"], "decoder_sparse_step": 1,
+    "full_attention_interval": 4, "head_dim": 256, "hidden_size": 2048, "intermediate_size": 5120,
+    "linear_conv_kernel_dim": 4, "linear_key_head_dim": 128, "linear_num_key_heads": 16,
+    "linear_num_value_heads": 32, "linear_value_head_dim": 128, "max_position_embeddings": 262144,
+    "mlp_only_layers": [], "model_type": "qwen3_next", "moe_intermediate_size": 512, "num_attention_heads": 16,
+    "num_experts": 512, "num_experts_per_tok": 10, "num_hidden_layers": 48, "num_key_value_heads": 2,
+    "partial_rotary_factor": 0.25, "rope_scaling": None, "shared_expert_intermediate_size": 512,
+    "tie_word_embeddings": False, "torch_dtype": "bfloat16", "use_sliding_window": False, "vocab_size": 151936}
+GLM_45_AIR: dict[str, Any] = {"architectures": ["Glm4MoeForCausalLM"], "attention_bias": True,
+    "first_k_dense_replace": 1, "head_dim": 128, "hidden_size": 4096, "intermediate_size": 10944,
+    "max_position_embeddings": 131072, "model_type": "glm4_moe", "moe_intermediate_size": 1408,
+    "n_routed_experts": 128, "n_shared_experts": 1, "num_attention_heads": 96, "num_experts_per_tok": 8,
+    "num_hidden_layers": 46, "num_key_value_heads": 8, "num_nextn_predict_layers": 1, "partial_rotary_factor":
+    0.5, "rope_scaling": None, "tie_word_embeddings": False, "torch_dtype": "bfloat16", "use_qk_norm": False,
+    "vocab_size": 151552}
+KIMI_VL: dict[str, Any] = {"architectures": ["KimiVLForConditionalGeneration"], "model_type": "kimi_vl",
+    "text_config": {"vocab_size": 163840, "max_position_embeddings": 131072, "hidden_size": 2048,
+    "intermediate_size": 11264, "moe_intermediate_size": 1408, "num_hidden_layers": 27, "n_shared_experts": 2,
+    "n_routed_experts": 64, "num_experts_per_tok": 6, "first_k_dense_replace": 1, "topk_method": "noaux_tc",
+    "kv_lora_rank": 512, "q_lora_rank": None, "qk_rope_head_dim": 64, "qk_nope_head_dim": 128, "v_head_dim":
+    128, "num_attention_heads": 16, "num_key_value_heads": 16, "moe_layer_freq": 1, "torch_dtype": "bfloat16"},
+    "vision_config": {"model_type": "moonvit", "patch_size": 14, "num_attention_heads": 16, "num_hidden_layers":
+    27, "hidden_size": 1152, "intermediate_size": 4304, "init_pos_emb_height": 64, "init_pos_emb_width": 64,
+    "merge_kernel_size": [2, 2]}}
+MINISTRAL_3B: dict[str, Any] = {"architectures": ["Mistral3ForConditionalGeneration"], "dtype": "bfloat16",
+    "model_type": "ministral3", "multimodal_projector_bias": False, "spatial_merge_size": 2, "text_config":
+    {"head_dim": 128, "hidden_size": 3072, "intermediate_size": 9216, "max_position_embeddings": 262144,
+    "model_type": "ministral3", "num_attention_heads": 32, "num_hidden_layers": 26, "num_key_value_heads": 8,
+    "sliding_window": None, "tie_word_embeddings": True, "vocab_size": 131072}, "vision_config": {"head_dim":
+    64, "hidden_size": 1024, "image_size": 1540, "intermediate_size": 4096, "model_type": "pixtral",
+    "num_attention_heads": 16, "num_channels": 3, "num_hidden_layers": 24, "patch_size": 14}}
+GEMMA_3_27B: dict[str, Any] = {"architectures": ["Gemma3ForConditionalGeneration"], "mm_tokens_per_image": 256,
+    "model_type": "gemma3", "text_config": {"head_dim": 128, "hidden_size": 5376, "intermediate_size": 21504,
+    "model_type": "gemma3_text", "num_attention_heads": 32, "num_hidden_layers": 62, "num_key_value_heads": 16,
+    "rope_scaling": {"factor": 8.0, "rope_type": "linear"}, "sliding_window": 1024}, "torch_dtype": "bfloat16",
+    "vision_config": {"hidden_size": 1152, "image_size": 896, "intermediate_size": 4304, "model_type":
+    "siglip_vision_model", "num_attention_heads": 16, "num_hidden_layers": 27, "patch_size": 14,
+    "vision_use_head": False}}
+STEP_35: dict[str, Any] = {"architectures": ["Step3p5ForCausalLM"], "model_type": "step3p5", "hidden_size":
+    4096, "intermediate_size": 11264, "num_attention_heads": 64, "num_attention_groups": 8, "num_hidden_layers":
+    45, "vocab_size": 128896, "max_position_embeddings": 262144, "head_dim": 128, "use_qk_norm": True,
+    "use_head_wise_attn_gate": True, "sliding_window": 512, "moe_num_experts": 288, "moe_top_k": 8,
+    "moe_intermediate_size": 1280, "share_expert_dim": 1280, "use_moe_router_bias": True, "moe_layers_enum":
+    ",".join(map(str, range(3, 45))), "layer_types": ["full_attention", "sliding_attention",
+    "sliding_attention", "sliding_attention"] * 12, "partial_rotary_factors": [0.5, 1.0, 1.0, 1.0] * 12,
+    "attention_other_setting": {"num_attention_heads": 96, "num_attention_groups": 8, "head_dim": 128},
+    "num_nextn_predict_layers": 3, "tie_word_embeddings": False, "torch_dtype": "bfloat16"}
 # fmt: on

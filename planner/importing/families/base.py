@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from planner.importing.draft import Draft
-from planner.importing.sheet import Sheet
+from planner.importing.sheet import Derived, Sheet
 from planner.registry import Registry
 
 
@@ -59,7 +59,11 @@ def start(source: Source, tied: bool | None = False, context_key: str = "max_pos
 
 
 def _positions(sheet: Sheet, longest: int) -> int:
-    """Return the rows of position tables under linear scaling: the longest context times its factor; else 0."""
+    """Return the rows of the longest position table under linear scaling: the context times the factor; else 0.
+
+    Where kinds of layers have tables of their own, only that of the kind that is scaled is so long.
+    """
+    factors: list[int | float] = []
     for key in ("rope_scaling", "rope_parameters"):
         given = sheet.data.get(key)
         places = [given, *given.values()] if isinstance(given, dict) else []
@@ -67,8 +71,11 @@ def _positions(sheet: Sheet, longest: int) -> int:
             factor = place.get("factor")
             linear = "linear" in (place.get("rope_type"), place.get("type"))
             if linear and isinstance(factor, int | float) and not isinstance(factor, bool) and 1 < factor <= 2**16:
-                return int(longest * factor)
-    return 0
+                factors.append(factor)
+    if not factors:
+        return 0
+    most = max(factors)
+    return Derived(int(longest * most), f"longest context times the factor of linear scaling ({most:g})")
 
 
 def _tied(source: Source, default: bool | None) -> bool:
@@ -138,6 +145,14 @@ def _share(sheet: Sheet, default: float) -> float:
         sheet.problem(key if key in sheet.data else "rope_parameters", f"'{key}': expected a share above 0 up to 1")
         return 1.0
     return float(found)
+
+
+def rename(sheet: Sheet, other: str, name: str) -> None:
+    """Let `other` stand for `name`, as the class does."""
+    if other in sheet.data and name not in sheet.data:
+        sheet.data = {**sheet.data, name: sheet.data[other]}
+        sheet.document.marks[(*sheet.path, name)] = sheet.document.mark((*sheet.path, other))
+        sheet.skip(other)
 
 
 def heads_group(family: str, layers: int, heads: int, kv: int, dim: int, **more: Any) -> dict[str, Any]:

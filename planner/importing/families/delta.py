@@ -14,6 +14,7 @@ from planner.importing.families.base import (
     fill_feeds,
     layers_of,
     reads,
+    rename,
     start,
 )
 from planner.importing.families.dense import Kin, read_heads
@@ -46,8 +47,13 @@ def read_delta(source: Source) -> Draft:
         draft.attention.append(_delta_group(sheet, sum(states), first))
     _delta_feeds(source, draft, layers)
     draft.states = states
-    drafts = None if first else "mtp_num_hidden_layers"
-    draft.draft_layers = sheet.whole(drafts, 0) if drafts else sheet.whole("num_nextn_predict_layers", 0)
+    if first:
+        # Neither the published file nor its class has such a key, but the published weights hold a draft layer.
+        draft.drafts_untold = not sheet.has("num_nextn_predict_layers")
+        draft.draft_layers = 0 if draft.drafts_untold else sheet.whole("num_nextn_predict_layers")
+        sheet.must("use_sliding_window", False, "no window")
+    else:
+        draft.draft_layers = sheet.whole("mtp_num_hidden_layers", 0)
     sheet.must("mtp_use_dedicated_embeddings", False, "draft layers that share the embedding")
     return draft
 
@@ -101,7 +107,7 @@ def read_kimi_linear(source: Source) -> Draft:
     draft = start(source, False, key)
     layers = layers_of(sheet)
     sheet.must("moe_layer_freq", 1, "experts in every layer after the dense ones")
-    _rename(sheet, "num_experts_per_token", "num_experts_per_tok")
+    rename(sheet, "num_experts_per_token", "num_experts_per_tok")
     routed(source, draft, dense_first(sheet, layers, 1), "num_experts", "num_shared_experts")
     linear = sheet.below("linear_attn_config")
     if linear is None:
@@ -124,14 +130,6 @@ def read_kimi_linear(source: Source) -> Draft:
     draft.draft_layers = sheet.whole("num_nextn_predict_layers", 0)
     _third_generation(sheet, draft, layers)
     return draft
-
-
-def _rename(sheet: Sheet, other: str, name: str) -> None:
-    """Let `other` stand for `name`, as the class does."""
-    if other in sheet.data and name not in sheet.data:
-        sheet.data = {**sheet.data, name: sheet.data[other]}
-        sheet.document.marks[(*sheet.path, name)] = sheet.document.mark((*sheet.path, other))
-        sheet.skip(other)
 
 
 def unknown(sheet: Sheet) -> None:

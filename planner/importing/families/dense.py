@@ -77,6 +77,8 @@ def read_heads(source: Source, kin: Kin, draft: Draft, layers: int) -> dict[str,
     heads = sheet.count("num_attention_heads")
     dim = head_dim(sheet, draft.hidden, heads, kin.head_dim)
     bias = kin.bias == "always" or (kin.bias != "never" and sheet.flag(kin.bias, kin.bias_default))
+    if kin.bias == "never":
+        sheet.must("attention_bias", False, "biases are not known of this type")
     output = sheet.flag(kin.output_bias, False) if isinstance(kin.output_bias, str) else kin.output_bias
     if output and not bias and isinstance(kin.output_bias, str):
         draft.add_extra("attention output biases", layers * draft.hidden, "none")
@@ -120,9 +122,9 @@ _PLAIN = {
     ),
 }  # fmt: skip
 _WINDOWED = {
-    "mistral": (Kin(kv_heads=8, bias="never"), 4096),
-    "ministral3": (Kin(head_dim=128, kv_heads=8, bias="never"), None),
-    "phi3": (Kin(all_heads=True, bias="never", names=FUSED), None),
+    "mistral": Kin(kv_heads=8, bias="never"),
+    "ministral3": Kin(head_dim=128, kv_heads=8, bias="never"),
+    "phi3": Kin(all_heads=True, bias="never", names=FUSED),
 }
 _SWITCHED = {
     "qwen2": Kin(bias="always", output_bias=False),
@@ -151,17 +153,25 @@ def read_plain(source: Source) -> Draft:
 @reads(*_WINDOWED)
 def read_windowed(source: Source) -> Draft:
     """Read a decoder whose layers all have a window, where ``sliding_window`` is a number."""
-    kin, default = _WINDOWED[source.model_type]
-    draft, group, layers = read_kin(source, kin)
-    draft.attention = all_windowed(source.text, draft, group, layers, default)
+    draft, group, layers = read_kin(source, _WINDOWED[source.model_type])
+    draft.attention = all_windowed(source.text, draft, group, layers, required=source.model_type == "mistral")
     source.text.skip("layer_types", "max_window_layers")
     return draft
 
 
-def all_windowed(sheet: Sheet, draft: Draft, group: dict[str, object], layers: int, default: int | None
+def all_windowed(sheet: Sheet, draft: Draft, group: dict[str, object], layers: int, *, required: bool = False
                  ) -> list[dict[str, object]]:  # fmt: skip
-    """Return `group` with the window of ``sliding_window``, if that is a number within the context."""
-    window = sheet.optional("sliding_window", default)
+    """Return `group` with the window of ``sliding_window``, if that is a number within the context.
+
+    Classes take none without the key, but that of Mistral takes 4,096, the window of its first
+    release. Every later one writes null; a file without the key is an excerpt of either, and the
+    two differ by the whole cache of a long context, so that there the key is `required`.
+    """
+    if required:
+        hint = "give it with --assume sliding_window=null for no window, or sliding_window=4096 for Mistral-7B-v0.1's"
+        window = sheet.optional("sliding_window", hint=hint)
+    else:
+        window = sheet.optional("sliding_window", None)
     if window is not None and window >= draft.max_context:
         sheet.log.notes.append(f"the window of {window:,} tokens holds the whole context")
         window = None

@@ -63,7 +63,7 @@ def read_mixtral(source: Source) -> Draft:
     draft.names = BLOCK
     draft.attention = [group]
     if source.model_type != "granitemoe":
-        draft.attention = all_windowed(sheet, draft, group, layers, None)
+        draft.attention = all_windowed(sheet, draft, group, layers)
     if phi:  # Norms with biases, and a head with one.
         draft.norms_per_block = 2
         draft.add_extra("final norm's bias", draft.hidden, "none")
@@ -105,7 +105,7 @@ def read_glm4_moe(source: Source) -> Draft:
     group = read_heads(source, Kin(output_bias=False, head_norms=norms, rotary=0.5), draft, layers)
     draft.attention = [group]
     routed(source, draft, dense_first(sheet, layers), "n_routed_experts", "n_shared_experts")
-    draft.draft_layers = sheet.whole("num_nextn_predict_layers", 1)
+    draft.draft_layers = sheet.whole("num_nextn_predict_layers")
     return draft
 
 
@@ -133,7 +133,7 @@ def read_hunyuan(source: Source) -> Draft:
     draft.attention = [read_heads(source, Kin(head_dim=128, head_norms=True), draft, layers)]
     sheet.must("mlp_bias", False, "biases of feed-forward layers are not known of this type")
     routed(source, draft, dense_first(sheet, layers, 1), "num_experts", "num_shared_experts")
-    draft.draft_layers = sheet.whole("num_nextn_predict_layers", 0)
+    draft.draft_layers = sheet.whole("num_nextn_predict_layers")
     sheet.skip("moe_router_use_sigmoid", "moe_router_enable_expert_bias", "expert_hidden_dim")
     return draft
 
@@ -148,9 +148,10 @@ def read_ernie_moe(source: Source) -> Draft:
     first, step = sheet.whole("moe_layer_start_index", 1), sheet.count("moe_layer_interval", 1)
     end = sheet.data.get("moe_layer_end_index", -1)
     last = layers - 1 if end == -1 else sheet.whole("moe_layer_end_index")
-    sheet.skip(
-        "moe_layer_end_index", "moe_capacity", "moe_use_aux_free", "moe_gate", "moe_group", "num_nextn_predict_layers"
-    )
+    sheet.skip("moe_layer_end_index", "moe_capacity", "moe_use_aux_free", "moe_gate", "moe_group")
+    if sheet.whole("num_nextn_predict_layers", 0):
+        # Their shape is not that of other layers, and no count of files with them was seen.
+        sheet.log.notes.append("the configuration names draft layers; no weights of theirs are counted")
     feeds = ["expert" if first <= i <= last and not (i + 1) % step else "dense" for i in range(layers)]
     experts, active = sheet.count("moe_num_experts"), sheet.count("moe_k")
     check_experts(sheet, "moe_num_experts", "moe_k", experts, active)

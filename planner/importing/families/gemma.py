@@ -52,7 +52,9 @@ def _gemma(source: Source, kin: Kin, every: int) -> Draft:
     read_dense_feed(sheet, kin, draft, layers)
     sliding = sliding_layers(sheet, layers, lambda i: bool((i + 1) % every), f"every {every}th of full_attention")
     sheet.must("use_bidirectional_attention", False, "attention in both directions is no decoder's")
-    draft.attention = split_layers(sliding, sheet.count("sliding_window", 4096), group)
+    window = sheet.count("sliding_window", 4096)
+    sheet.must("sliding_window_size", int(window), "as 'sliding_window'")
+    draft.attention = split_layers(sliding, window, group)
     return draft
 
 

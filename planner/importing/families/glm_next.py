@@ -22,7 +22,8 @@ def read_glm_next(source: Source) -> Draft:
     states = [word == LINEAR for word in words] if words else [i % 4 != 3 for i in range(layers)]
     full = latent_group(sheet, max(states.count(False), 1), "dsa")
     pool = sheet.count("index_kpool", 16)
-    owners = indexers(sheet, layers) if sheet.has("indexer_types") or sheet.has("index_topk_freq") else layers
+    listed = sheet.has("indexer_types") or sheet.has("index_topk_freq")
+    owners = indexers(sheet, layers)[0] if listed else layers
     if owners != layers:
         sheet.problem("indexer_types", "layers that share an indexer are not known of this type")
     sheet.skip("index_topk_pattern", "index_skip_topk_offset", "index_kpool_always_select_tail", "linear_lower_bound")
@@ -32,7 +33,7 @@ def read_glm_next(source: Source) -> Draft:
         draft.attention.append(_state_group(sheet, sum(states)))
     draft.states = states
     draft.names = Names(attention=latent_names(full).attention, linear_attention=KDA_LINEAR, shared=draft.names.shared)
-    draft.draft_layers = sheet.whole("num_nextn_predict_layers", 0)
+    draft.draft_layers = sheet.whole("num_nextn_predict_layers")
     draft.add_extra("pools of the indexer", states.count(False) * full["indexer_dim"] * (pool + draft.hidden), "none")
     streams = sheet.count("hc_mult", 4)
     mix = (2 + streams) * streams

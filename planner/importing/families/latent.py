@@ -62,9 +62,26 @@ def read_dense_latent(source: Source) -> Draft:
     draft, layers = read_latent(source, first, bias=corrected)
     draft.attention = [latent_group(sheet, layers)]
     draft.names = latent_names(draft.attention[0])
-    missing = {"deepseek_v3": 1}.get(kind, None if kind == "kimi_k2" else 0)
-    draft.draft_layers = sheet.whole("num_nextn_predict_layers", missing)
+    draft.draft_layers = _drafts(source)
     return draft
+
+
+def _drafts(source: Source) -> int:
+    """Return the number of draft layers.
+
+    The class of DeepSeek-V3 takes one without a key. Its kin hold none, one or more, whatever the
+    class takes, so that the key must say it. Kimi-VL's files never do: they hold none, as their
+    count of parameters shows. Types that never had any take none.
+    """
+    sheet, key = source.text, "num_nextn_predict_layers"
+    if source.model_type in ("deepseek_v2", "mistral4"):
+        return sheet.whole(key, 0)
+    whole = source.outer.data.get("model_type") if source.outer is not None else None
+    if whole == "kimi_vl" and not sheet.has(key):
+        sheet.log.notes.append(f"without '{key}', which the class takes as 1: released files of Kimi-VL hold no draft "
+                               "layers, as their count of parameters shows")  # fmt: skip
+        return 0
+    return sheet.whole(key)
 
 
 @reads("deepseek_v32", "glm_moe_dsa")
@@ -74,10 +91,12 @@ def read_sparse_latent(source: Source) -> Draft:
     draft, layers = read_latent(source, 3)
     group = latent_group(sheet, layers, "dsa")
     sheet.words("layer_types", ("deepseek_sparse_attention", "indexed_attention"), layers)
-    owners = layers if source.model_type == "deepseek_v32" else indexers(sheet, layers)
+    owners: int = layers
+    if source.model_type != "deepseek_v32":
+        owners, draft.indexed = indexers(sheet, layers)
     draft.attention = [group | indexer(sheet, owners)]
     sheet.must("topk_method", "noaux_tc", "routers with a correction per expert")
-    draft.draft_layers = sheet.whole("num_nextn_predict_layers", 1 if source.model_type == "deepseek_v32" else None)
+    draft.draft_layers = sheet.whole("num_nextn_predict_layers")
     draft.names = latent_names(group)
     return draft
 
@@ -90,8 +109,8 @@ def indexer(sheet: Sheet, owners: int) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def indexers(sheet: Sheet, layers: int) -> int:
-    """Return how many layers own an indexer: listed, as a pattern of F and S, or one in so many."""
+def indexers(sheet: Sheet, layers: int) -> tuple[int, list[bool]]:
+    """Return how many layers own an indexer, and which: listed, as a pattern of F and S, or one in so many."""
     pattern = sheet.raw("index_topk_pattern", None)
     if isinstance(pattern, str):
         words = ["full" if sign == "F" else "shared" for sign in pattern]
@@ -107,7 +126,10 @@ def indexers(sheet: Sheet, layers: int) -> int:
     if listed and not sheet.failed and ((words and listed != words) or (given and not words and listed != ruled)):
         other = "index_topk_pattern" if words else "index_topk_freq"
         sheet.problem("indexer_types", f"'indexer_types' and '{other}' disagree")
-    found = (listed or words or ruled).count("full")
-    if not found:
+    owns = [word == "full" for word in listed or words or ruled]
+    if not any(owns):
         sheet.problem("indexer_types", "no layer owns an indexer")
-    return max(found, 1) if listed or words or given else Derived(max(found, 1), BY_ITS_RULE)
+    found = max(sum(owns), 1)
+    # A list of the wrong length is an error already.
+    owns = owns if len(owns) == layers else []
+    return (found if listed or words or given else Derived(found, BY_ITS_RULE)), owns

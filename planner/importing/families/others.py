@@ -100,15 +100,16 @@ def read_minimax_m2(source: Source) -> Draft:
     sheet.must("sliding_window", None, "no window")
     sheet.must("attention_bias", False, "biases are not known of this type")
     draft.names = BLOCK
-    _no_drafts(sheet)
+    sheet.skip("mlp_intermediate_size", "shared_moe_mode")  # Of dense and shared layers, of which there are none.
+    _no_drafts(sheet, draft)
     return draft
 
 
-def _no_drafts(sheet: Sheet) -> None:
+def _no_drafts(sheet: Sheet, draft: Draft) -> None:
     """Note draft modules that a configuration names; their weights are no part of the main files."""
     modules = sheet.data.get("num_mtp_modules")
     sheet.skip("num_mtp_modules", "use_mtp", "mtp_transformer_layers")
-    if modules:
+    if modules and not draft.draft_layers:
         sheet.log.notes.append(f"the configuration names {modules} draft modules; no weights of theirs are counted")
 
 
@@ -124,7 +125,8 @@ def read_minimax_m3(source: Source) -> Draft:
     sheet.must("attention_output_gate", False, "no gate")
     group = heads_group("gqa", layers, heads, kv_heads(sheet, heads, required=True), dim, head_norms=True,
                         **rotary(sheet, dim))  # fmt: skip
-    draft.attention = [group | _blocks(sheet, layers)]
+    blocks, draft.indexed = _blocks(sheet, layers)
+    draft.attention = [group | blocks]
     feeds = _m3_feeds(sheet, layers)
     experts, active = sheet.count("num_local_experts"), sheet.count("num_experts_per_tok")
     check_experts(sheet, "num_local_experts", "num_experts_per_tok", experts, active)
@@ -136,7 +138,7 @@ def read_minimax_m3(source: Source) -> Draft:
                router_bias=sheet.flag("use_routing_bias", True))  # fmt: skip
     draft.names = replace(BLOCK, attention=(*BLOCK.attention, *under("self_attn", "index_q_proj", "index_k_proj")))
     draft.draft_layers = sheet.whole("num_nextn_predict_layers", 0)
-    _no_drafts(sheet)
+    _no_drafts(sheet, draft)
     return draft
 
 
@@ -150,14 +152,14 @@ def _m3_feeds(sheet: Sheet, layers: int) -> list[str]:
     return feeds
 
 
-def _blocks(sheet: Sheet, layers: int) -> dict[str, Any]:
-    """Return the part of the group that tells its indexer."""
+def _blocks(sheet: Sheet, layers: int) -> tuple[dict[str, Any], list[bool]]:
+    """Return the part of the group that tells its indexer, and which layers own one."""
     from planner.importing.families.delta import unknown
 
     sparse = sheet.below("sparse_attention_config")
     if sparse is None:
         sheet.problem(None, "the key 'sparse_attention_config' is missing; expected the indexer's sizes", "add it")
-        return {}
+        return {}, []
     sparse.must("use_sparse_attention", True, "layers with an indexer")
     bits = sparse.bits("sparse_attention_freq", layers)
     if bits is None and "sparse_attention_freq" not in sparse.failed:
@@ -171,4 +173,4 @@ def _blocks(sheet: Sheet, layers: int) -> dict[str, Any]:
         "selected": sparse.count("sparse_topk_blocks") * sparse.count("sparse_block_size"),
     }  # fmt: skip
     unknown(sparse)
-    return found
+    return found, bits or []
