@@ -45,8 +45,8 @@ class Launch:
         Of visible memory (vLLM ``gpu_memory_utilization``, SGLang ``mem_fraction_static``).
     max_sequences, batched_tokens : int or None
         Largest batch.
-    draft_layers : int
-        Draft layers that it keeps.
+    draft_layers, draft_tokens : int
+        Draft layers that it keeps, and tokens that it proposes per step with them.
     kv_format : str
         KV format; empty for the one that takes most.
     """
@@ -56,6 +56,7 @@ class Launch:
     max_sequences: int | None = None
     batched_tokens: int | None = None
     draft_layers: int = 0
+    draft_tokens: int = 0
     kv_format: str = ""
 
 
@@ -255,29 +256,28 @@ def at_load_bytes(budget: Budget) -> int:
 
 def given_budget(estimate: Budget, weights_bytes: int, kv_bytes: int, evidence: Evidence = "measured") -> Budget:
     """Return `estimate` with weights and KV bytes from elsewhere; the difference is runtime."""
-    rest = estimate.usable_bytes - weights_bytes - kv_bytes
-    runtime = (("runtime, as measured", rest),)
-    return Budget(estimate.visible_bytes, estimate.usable_bytes, weights_bytes, runtime, kv_bytes, evidence)
+    usable = max(estimate.usable_bytes, weights_bytes + kv_bytes)
+    runtime = (("runtime, as measured", usable - weights_bytes - kv_bytes),)
+    return Budget(estimate.visible_bytes, usable, weights_bytes, runtime, kv_bytes, evidence)
 
 
 def known_budget(
     model: Model, gpu: Gpu, engine: Engine, weight_format: str, kv_format: str, layout: Layout, launch: Launch,
     rows: tuple[Measured, ...],
 ) -> Budget:  # fmt: skip
-    """Return the budget of a public run of the same combination, else the derived one.
+    """Return the budget of a run of the same combination, else the derived one.
 
-    A run with other options counts too: our estimate of what they change is added to what it
-    measured, and the result is then derived. So it is with context parallelism, which changes
-    what a GPU's KV bytes hold, not how many there are.
+    A run with other options or another KV format counts too: our estimate of what they change is
+    added to what it measured, and the result is then derived. So it is with context parallelism,
+    which changes what a GPU's KV bytes hold, not how many there are.
     """
     estimate = gpu_budget(model, gpu, engine, weight_format, layout, launch)
-    plain, wanted = replace(layout, dcp=1), (model.id, engine.id, weight_format, kv_format, gpu.id)
-    for row in rows:
-        run: Run = (row.model, row.engine, row.weights, row.kv_format, row.gpu)
-        if run != wanted or row.layout != plain.name:
-            continue
+    plain, wanted = replace(layout, dcp=1), (model.id, engine.id, weight_format, gpu.id)
+    fitting = [row for row in rows if (row.model, row.engine, row.weights, row.gpu) == wanted]
+    fitting = [row for row in fitting if row.layout == plain.name]
+    for row in sorted(fitting, key=lambda row: row.kv_format != kv_format):
         as_run = _as_run(row, launch)
-        if as_run == launch:
+        if as_run == launch and row.kv_format == kv_format:
             evidence: Evidence = "measured" if layout == plain else "derived"
             return given_budget(estimate, row.weights_memory_bytes, row.kv_memory_bytes, evidence)
         run_estimate = gpu_budget(model, gpu, engine, weight_format, layout, as_run)
@@ -287,8 +287,19 @@ def known_budget(
     return estimate
 
 
+def unused_runs(
+    model: Model, gpu: Gpu, engine: Engine, weight_format: str, layout: Layout, rows: tuple[Measured, ...]
+) -> Iterator[str]:
+    """Yield why runs of the same model that the catalogue has do not count here."""
+    wanted = {"gpu": gpu.id, "engine": engine.id, "weights": weight_format, "layout": replace(layout, dcp=1).name}
+    for row in rows:
+        other = [f"{key} {getattr(row, key)}" for key, value in wanted.items() if getattr(row, key) != value]
+        if row.model == model.id and other:
+            yield f"the run '{row.id}' is not used: it has {', '.join(other)}"
+
+
 def _as_run(row: Measured, launch: Launch) -> Launch:
     return Launch(
         row.max_model_tokens or launch.max_model_tokens, row.utilisation_fraction, row.max_sequences,
-        row.batched_tokens, launch.draft_layers, launch.kv_format,
+        row.batched_tokens, launch.draft_layers, launch.draft_tokens, row.kv_format if launch.kv_format else "",
     )  # fmt: skip

@@ -193,6 +193,10 @@ def _measured(entry: Entry, found: Found) -> Iterator[Problem]:
             check()
         except InputError as fault:
             yield entry.problem((key,), str(fault))
+    gpu = found["gpu", record.gpu].record
+    if record.weights_memory_bytes + record.kv_memory_bytes > gpu.memory_bytes:
+        message = f"weights and KV memory exceed the {gpu.memory_bytes / 2**30:.2f} GiB of {gpu.name}"
+        yield entry.problem(("kv_memory",), message, "give the figures of one GPU")
     if record.kv_format not in model.attention[0].formats():
         hint = nearest(record.kv_format, model.attention[0].formats())
         yield entry.problem(("kv_format",), f"unknown KV format '{record.kv_format}'", hint)

@@ -174,7 +174,7 @@ def cores(scenario: Scenario, shelf: Shelf, found: Offer, rejected: Rejections) 
 
 def kv_fault(engine: Engine, kv: KvCache, model: Model, gpu: Gpu) -> str:
     """Return why this KV cache cannot be used there; a custom format is taken at its word."""
-    return "" if kv.custom else engine.kv_format_fault(kv.name, model.family, gpu.architecture)
+    return "" if kv.custom else engine.kv_format_fault(kv.name, model.family, gpu.architecture, model.attention)
 
 
 @dataclass(frozen=True)
@@ -222,8 +222,11 @@ def make_core(scenario: Scenario, shelf: Shelf, found: Offer, base: _Base, layou
     context = scenario.workload.context.max_tokens or scenario.workload.context.planned_tokens
     model = found.model
     how = scenario.serving
-    launch = Launch(context, how.utilisation_fraction, how.max_sequences, how.batched_tokens, how.draft_layers)
-    launch = replace(launch, kv_format="" if base.kv.custom else base.kv.name)
+    launch = Launch(
+        context, how.utilisation_fraction, how.max_sequences, how.batched_tokens, how.draft_layers,
+        how.draft_layers if how.draft_tokens is None else how.draft_tokens,
+        kv_format="" if base.kv.custom else base.kv.name,
+    )  # fmt: skip
     budget = known_budget(
         model, base.gpu, base.engine, base.weights, base.kv.name, layout, launch, shelf.engines.measured
     )
@@ -231,7 +234,7 @@ def make_core(scenario: Scenario, shelf: Shelf, found: Offer, base: _Base, layou
     copies = stored_copies(base.kv, layout, base.engine, found.cache, planned)
     size = footprint(scenario, base.kv, found.cache, copies)
     step = how.batched_tokens or default_batch(base.gpu, base.engine).batched_tokens
-    pool = kv_pool(budget.kv_bytes, base.kv, layout, base.engine, model.family, step, size.sizes, how.draft_layers)
+    pool = kv_pool(budget.kv_bytes, base.kv, layout, base.engine, model.family, step, size.sizes, launch.draft_tokens)
     cluster, nics = shelf.catalog.cluster, shelf.catalog.nics()
     replicas = n_nodes * base.chassis.n_gpus // layout.gpus
     return Core(

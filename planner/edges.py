@@ -40,7 +40,7 @@ def _decided_by(core: Core) -> tuple[str, ...]:
         budget = gpu_budget(core.model, core.gpu, engine, core.weights, core.layout, launch)
         step = launch.batched_tokens or default_batch(core.gpu, engine).batched_tokens
         kv, sizes = core.footprint.kv, core.footprint.sizes
-        family, draft = core.model.family, launch.draft_layers
+        family, draft = core.model.family, launch.draft_tokens
         return kv_pool(budget.kv_bytes, kv, core.layout, engine, family, step, sizes, draft).sessions
 
     return tuple(map(str, deciding(core.engine, core.pool.sessions, sessions_with)))

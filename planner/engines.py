@@ -5,10 +5,11 @@ The facts stand in ``catalog/engines/<engine>-<version>.yaml``; adding a version
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
+from planner.attention.gqa import Heads
 from planner.errors import nearest
 from planner.evidence import Evidence
 from planner.fields import Bytes, Count, Flag, Number, Seconds, Share, Text, Tokens, Whole, record
@@ -33,6 +34,12 @@ class FormatRule:
         Bytes per weight once loaded, where they differ from the file's.
     workspace : bool
         Whether the kernels of experts in it keep workspaces.
+    head_sizes : tuple of int
+        Elements per head that the kernels of a KV format take; any if empty.
+    equal_heads, no_sinks : bool
+        Whether keys and values must be of one size, and heads without learned sinks.
+    default_for : tuple of str
+        Beginnings of the ids of models for which ``auto`` means this KV format; ``*`` for all.
     """
 
     format: Text
@@ -42,9 +49,28 @@ class FormatRule:
     inner_multiple: Count = 1
     loaded: Number | None = None
     workspace: Flag = True
+    head_sizes: tuple[Count, ...] = ()
+    equal_heads: Flag = False
+    no_sinks: Flag = False
+    default_for: tuple[Text, ...] = ()
     source: tuple[Text, ...] = ()
     assumed: str = ""
     note: str = ""
+
+    def heads_fault(self, groups: Sequence[object]) -> str:
+        """Return why these groups of layers cannot have it, as far as the size of heads goes; else empty."""
+        for group in groups:
+            if not isinstance(group, Heads):
+                continue
+            sizes = {group.key_dim, group.value_dim}
+            if self.head_sizes and not sizes <= set(self.head_sizes):
+                wanted = ", ".join(map(str, self.head_sizes))
+                return f"needs heads of {wanted} elements, not of {', '.join(map(str, sorted(sizes)))}"
+            if self.equal_heads and len(sizes) > 1:
+                return f"needs keys and values of one size, not {group.key_dim} and {group.value_dim}"
+            if self.no_sinks and group.sinks:
+                return "does not go with attention sinks"
+        return ""
 
 
 @record
@@ -284,12 +310,23 @@ class Engine:
     evidence: Mapping[str, Evidence] = field(default_factory=dict)
     note: str = ""
 
-    def kv_format_fault(self, kv_format: str, family: str, architecture: str) -> str:
-        """Return why this KV format cannot be used there; empty where it can."""
+    def kv_format_fault(self, kv_format: str, family: str, architecture: str, groups: Sequence[object] = ()) -> str:
+        """Return why this KV format cannot be used there; empty where it can.
+
+        Parameters
+        ----------
+        groups : sequence of Attention
+            The model's groups of layers, whose heads the kernels must take.
+        """
         rules = [r for r in self.kv_formats if family in r.families]
-        legal = [r.format for r in rules if architecture in r.architectures]
+        there_rules = [r for r in rules if architecture in r.architectures]
+        legal = [r.format for r in there_rules if not r.heads_fault(groups)]
         if kv_format in legal:
             return ""
+        for rule in there_rules:
+            if rule.format == kv_format:
+                other = f"; {self.name} has {', '.join(sorted(set(legal)))} there" if legal else ""
+                return f"KV format '{kv_format}' on {architecture} {rule.heads_fault(groups)}{other}"
         known = sorted({r.format for r in rules})
         there = f"{self.name} on {architecture} has {', '.join(sorted(set(legal))) or 'none'}"
         if kv_format not in known:
@@ -303,6 +340,15 @@ class Engine:
             if rule.format == kv_format and family in rule.families and architecture in rule.architectures:
                 return rule.assumed or rule.note
         return ""
+
+    def default_kv_format(self, model: str, family: str, architecture: str, groups: Sequence[object] = ()) -> str:
+        """Return what ``auto`` means for a model there: its own default, else BF16, else what alone is legal."""
+        rules = [r for r in self.kv_formats if family in r.families and architecture in r.architectures]
+        for rule in rules:
+            if any(name == "*" or model.startswith(name) for name in rule.default_for):
+                return rule.format
+        legal = list(dict.fromkeys(r.format for r in rules if not r.heads_fault(groups)))
+        return "bf16" if "bf16" in legal or not legal else legal[0]
 
     def weight_rule(self, element: str) -> FormatRule | None:
         """Return the rule of weights in an element format, None where there is none."""

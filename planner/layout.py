@@ -138,7 +138,8 @@ def _context_fault(layout: Layout, model: Model, engine: Engine, kv: KvCache, he
         return _spanning_fault(layout, heads)
     copies = layout.tp if heads == 1 else layout.tp // heads
     if layout.dcp > copies or copies % layout.dcp:
-        return f"tp{layout.tp} keeps {max(copies, 1)} copies of the KV cache; dcp{layout.dcp} must divide them"
+        kept = "one copy" if copies <= 1 else f"{copies} copies"
+        return f"tp{layout.tp} keeps {kept} of the KV cache; dcp{layout.dcp} must divide them"
     return ""
 
 

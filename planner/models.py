@@ -89,7 +89,7 @@ class FeedForward:
         return (
             Weights("dense feed-forward", dense, "linear", "tensor"),
             Weights("routed experts", experts, "expert", "expert"),
-            Weights("shared experts", self.expert_layers * self.matrices * hidden * shared, "linear", "tensor"),
+            Weights("shared experts", self.expert_layers * self.matrices * hidden * shared, "linear", "shared"),
             Weights("projections around experts", self.expert_layers * latent, "linear", "none"),
             Weights("expert biases", self.expert_layers * bias, "other", "expert"),
             Weights("routers", self.expert_layers * router, "other", "none"),

@@ -145,7 +145,9 @@ def rank_paging(
     """Return how one rank's caches lie in memory; prefix caching as the engine does by default if not said."""
     states = any(part.state_bytes for part in kv.parts)
     caching = engine.paging.caches_states or not states
+    every_state = any(group_name == "state-space state" for group_name in (part.name for part in kv.parts))
     deployment = Deployment(
+        state_chunk_tokens=engine.paging.state_chunk if every_state else 0,
         prefix_caching=caching if prefix_caching is None else prefix_caching,
         draft_tokens=draft_tokens,
         stages=layout.pp,

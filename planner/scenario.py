@@ -75,8 +75,9 @@ class Serving:
         Instead of `kv_formats`.
     layouts : tuple of str
         Layout names or ``any``.
-    draft_layers : int
-        Draft (MTP) layers kept loaded for speculation.
+    draft_layers, draft_tokens : int
+        Draft (MTP) layers kept loaded for speculation, and tokens proposed per step; as many as
+        layers if left out.
     utilisation_fraction, max_sequences, batched_tokens
         Start-up options of the engines: share of visible memory, and the largest batch in
         sequences and tokens; None for each engine's own defaults.
@@ -88,6 +89,7 @@ class Serving:
     custom_kv: CustomKv | None = None
     layouts: tuple[Text, ...] = ("any",)
     draft_layers: Whole = 0
+    draft_tokens: Whole | None = None
     utilisation_fraction: Share | None = None
     max_sequences: Count | None = None
     batched_tokens: Tokens | None = None

@@ -52,10 +52,10 @@ def _add(total: dict[str, Fraction], name: str, size: Fraction) -> None:
 
 
 def _fate(weights: Weights, layout: Layout) -> str:
-    if weights.split == "none":
-        return "copied on every rank" if layout.gpus > layout.pp else "attention and the rest"
     if weights.split == "expert":
         return "experts"
+    if share_of(weights, layout) == 1 and layout.gpus > layout.pp:
+        return "copied on every rank"
     copied = weights.pieces is not None and weights.pieces < layout.tp
     return "K and V projections, copied beyond their heads" if copied else "attention and the rest"
 
@@ -68,7 +68,7 @@ def _added_on_load(model: Model, layout: Layout, engine: Engine) -> Iterator[tup
 
 def share_of(weights: Weights, layout: Layout) -> Fraction:
     """Return which share of a group of parameters one rank of a stage holds."""
-    if weights.split == "none":
+    if weights.split == "none" or (weights.split == "shared" and layout.ep > 1 and layout.dp > 1):
         return Fraction(1)
     if weights.split == "expert":
         return Fraction(1, layout.ep if layout.ep > 1 else layout.tp * layout.pcp)

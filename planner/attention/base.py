@@ -14,7 +14,7 @@ WeightKind = Literal["expert", "linear", "attention", "head", "other", "fp32"]
 matrices of attention, the output head, the unquantised rest, and what is kept in fp32 in any case."""
 
 
-WeightSplit = Literal["tensor", "expert", "none", "first", "last"]
+WeightSplit = Literal["tensor", "shared", "expert", "none", "first", "last"]
 
 
 @dataclass(frozen=True)
@@ -89,8 +89,9 @@ class Weights:
         Parameters in the whole model.
     kind : {'expert', 'linear', 'attention', 'head', 'other', 'fp32'}
         How checkpoints quantise them.
-    split : {'tensor', 'expert', 'none', 'first', 'last'}
-        ``tensor``: over the ranks of tensor parallelism; ``expert``: over all ranks of expert or
+    split : {'tensor', 'shared', 'expert', 'none', 'first', 'last'}
+        ``tensor``: over the ranks of tensor parallelism; ``shared``: so too, but copied where experts
+        are spread over several attention groups; ``expert``: over all ranks of expert or
         tensor parallelism; ``none``: a full copy on every rank; ``first`` and ``last``: the
         vocabulary matrices, which only the first and last pipeline stage hold.
     pieces : int or None

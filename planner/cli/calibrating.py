@@ -59,7 +59,9 @@ def calibrate(
     if name is not None:
         texts = [text for text in map(measured_text, found) if text]
         if not texts:
-            raise InputError("no log holds both the memory of the weights and that of the KV cache: nothing to write")
+            raise InputError(
+                "no log holds both the memory of the weights and that of the KV cache: nothing to write; see notes"
+            )
         if len(texts) > 1:
             raise UsageError("--as takes one run at a time: the logs hold several")
         write_whole(Path(f"{name}.yaml"), texts[0])

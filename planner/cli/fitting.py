@@ -40,6 +40,9 @@ Utilisation = Annotated[
     str | None,
     typer.Option("--utilisation", metavar="SHARE", help="Of visible memory, e.g. 95%; the engine's default."),
 ]
+DraftTokens = Annotated[
+    int | None, typer.Option("--draft-tokens", metavar="N", min=0, help="Proposed per step; as many as draft layers.")
+]
 Draft = Annotated[int, typer.Option("--draft-layers", metavar="N", min=0, help="Draft (MTP) layers kept loaded.")]
 
 
@@ -61,6 +64,7 @@ def fit(
     max_num_seqs: Sequences = None,
     max_num_batched_tokens: Batched = None,
     draft_layers: Draft = 0,
+    draft_tokens: DraftTokens = None,
     weights_gib: Gib = None,
     kv_gib: Gib = None,
     form: Format = None,
@@ -85,7 +89,8 @@ def fit(
     launch = Launch(
         max_model_tokens=_tokens(max_model_len, "--max-model-len") if max_model_len else tokens,
         utilisation_fraction=_share(utilisation), max_sequences=max_num_seqs,
-        batched_tokens=max_num_batched_tokens, draft_layers=draft_layers, kv_format=kv,
+        batched_tokens=max_num_batched_tokens, draft_layers=draft_layers,
+        draft_tokens=draft_layers if draft_tokens is None else draft_tokens, kv_format=kv,
     )  # fmt: skip
     if launch.max_model_tokens > found.max_context_tokens:
         raise InputError(f"{launch.max_model_tokens:,} tokens: {found.name} takes {found.max_context_tokens:,} at most")
@@ -102,6 +107,7 @@ def fit(
 
 
 def _answer(question: FitQuestion, shelf: EngineShelf, layout: Layout | None, sessions: int | None) -> Report:
+    from planner.budget import unused_runs
     from planner.questions.advice import advice
     from planner.questions.fit import doubts, fits
     from planner.views.fit import fit_report
@@ -110,7 +116,11 @@ def _answer(question: FitQuestion, shelf: EngineShelf, layout: Layout | None, se
     in_doubt = list(doubts(question, shelf, answers[0])) if len(answers) == 1 else []
     stuck = all(answer.sessions == 0 for answer in answers)
     changes = list(advice(question, shelf, layout)) if stuck else []
-    return fit_report(question, answers, sessions, in_doubt, changes)
+    notes: list[str] = []
+    if len(answers) == 1 and question.weights_bytes is None and question.kv_bytes is None:
+        q = question
+        notes += unused_runs(q.model, q.gpu, q.engine, q.weights, answers[0].layout, shelf.measured)
+    return fit_report(question, answers, sessions, in_doubt, changes, notes)
 
 
 def _weights(model: Model, weights: str | None) -> str:

@@ -107,6 +107,10 @@ class PagingRules:
     checkpoint_pages : int
         Further state pages while a prompt is read (v1/kv_cache_interface.py:1138); 1 where the
         kernel saves states amid a prefill, and always 0 in vllm 0.19.0.
+    state_chunk : int
+        Chunk of tokens of recurrent layers that save a state at every block with prefix caching
+        (Mamba-2 in vllm 0.24.0 to 0.28.0, v1/kv_cache_interface.py:294, mode "all"); 0 where only
+        the last states are kept.
     steps_in_flight : int
         Steps whose tokens count as unsettled: 2 with asynchronous scheduling (vllm 0.33.0
         config/vllm.py:594); 1 without and in vllm 0.19.0.
@@ -136,6 +140,7 @@ class PagingRules:
     state_pages: Count = 1
     cached_state_pages: Count = 2
     checkpoint_pages: Whole = 0
+    state_chunk: Whole = 0
     steps_in_flight: Count = 2
     stage_steps: Whole = 1
     window_pool: Number = Fraction(4, 5)

@@ -16,6 +16,7 @@ from planner.kvcache import KvCache, kv_cache, rank_share
 from planner.paging import Paging
 from planner.pool import rank_paging
 from planner.questions.identify import RunOf
+from planner.units import format_gib
 
 Unit = Literal["bytes", "tokens", "blocks", "x", "bytes/token"]
 
@@ -98,7 +99,7 @@ def calibrate(log: EngineLog, run: RunOf, name: str) -> Calibration:
     """
     budget = gpu_budget(run.model, run.gpu, run.engine, run.weights, run.layout, run.launch)
     kv = kv_cache(run.model, run.kv_format, run.launch.draft_layers)
-    paging = rank_paging(kv, run.layout, run.engine, run.model.family, run.launch.draft_layers)
+    paging = rank_paging(kv, run.layout, run.engine, run.model.family, run.launch.draft_tokens)
     comparisons = tuple(_comparisons(log, run, budget, kv, paging))
     if not comparisons:
         raise InputError(f"{log.path}: none of the figures that were read is one that the model predicts")
@@ -107,7 +108,7 @@ def calibrate(log: EngineLog, run: RunOf, name: str) -> Calibration:
     explained = sum(comparison.part_of_gap for comparison in comparisons)
     return Calibration(
         run, log, budget, comparisons, gap, (gap or 0) - explained if gap is not None else 0,
-        _measured(log, run, name, paging), tuple(_notes(log, paging)),
+        _measured(log, run, name, paging), tuple(_notes(log, run, paging)),
     )  # fmt: skip
 
 
@@ -185,11 +186,13 @@ def _measured(log: EngineLog, run: RunOf, name: str, paging: Paging) -> Measured
     weights, kv = _most(log, "weights_bytes"), log.one("kv_memory_bytes")
     # SGLang parts its memory into pools of which the log tells some; what it allots to one alone is all of it.
     parted = log.engine == "sglang" and (paging.n_groups > 1 or log.one("draft_k_bytes") is not None)
-    if weights is None or kv is None or log.engine == "lmcache" or parted:
+    if weights is None or kv is None or not kv.number or log.engine == "lmcache" or parted:
         return None
     index = log.one("index_bytes")
     memory = int(kv.number) + (int(index.number) if index is not None else 0)
     plain = replace(run.layout, dcp=1)
+    if int(weights.number) + memory > run.gpu.memory_bytes:
+        return None
     return Measured(
         id=name, model=run.model.id, engine=run.engine.id, weights=run.weights, kv_format=run.kv_format,
         gpu=run.gpu.id, layout=plain.name, weights_memory_bytes=int(weights.number), kv_memory_bytes=memory,
@@ -199,8 +202,14 @@ def _measured(log: EngineLog, run: RunOf, name: str, paging: Paging) -> Measured
     )  # fmt: skip
 
 
-def _notes(log: EngineLog, paging: Paging) -> Iterator[str]:
+def _notes(log: EngineLog, run: RunOf, paging: Paging) -> Iterator[str]:
     yield from log.faults
+    weights, kv = _most(log, "weights_bytes"), log.one("kv_memory_bytes")
+    if weights is not None and kv is not None and int(weights.number) + int(kv.number) > run.gpu.memory_bytes:
+        yield (
+            f"weights and KV memory as logged exceed the {format_gib(run.gpu.memory_bytes)} of {run.gpu.name}: "
+            "the GPU or the log is another; nothing is written of it"
+        )
     yield from log.notes
     if paging.n_groups > 1 and log.one("kv_tokens") is not None:
         yield (

@@ -111,7 +111,11 @@ def fits(question: FitQuestion, shelf: EngineShelf, layout: Layout | None) -> It
 
 def format_fault(q: FitQuestion) -> str:
     """Return why KV or weight format cannot be used there; empty where they can."""
-    fault = "" if q.kv.custom else q.engine.kv_format_fault(q.kv.name, q.model.family, q.gpu.architecture)
+    fault = (
+        ""
+        if q.kv.custom
+        else q.engine.kv_format_fault(q.kv.name, q.model.family, q.gpu.architecture, q.model.attention)
+    )
     return fault or q.engine.weight_format_fault(q.weights, q.gpu.architecture)
 
 
@@ -125,7 +129,7 @@ def fit_one(q: FitQuestion, shelf: EngineShelf, layout: Layout) -> Fit:
     if fault:
         return Fit(layout, "derived", fault=fault)
     budget = fit_budget(q, shelf, layout)
-    sizes, draft = Sizes(q.context_tokens), q.launch.draft_layers
+    sizes, draft = Sizes(q.context_tokens), q.launch.draft_tokens
     pool = kv_pool(budget.kv_bytes, q.kv, layout, q.engine, q.model.family, q.step_tokens, sizes, draft)
     replicas = total // layout.gpus
     fault = ""

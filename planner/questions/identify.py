@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
@@ -12,10 +12,13 @@ from planner.enginelogs import EngineLog, Settings
 from planner.engines import Engine
 from planner.errors import InputError, nearest
 from planner.hardware import Gpu
-from planner.layout import Layout
+from planner.kvcache import kv_cache
+from planner.layout import Layout, layout_fault
 from planner.loading import Shelf
 from planner.models import Model
+from planner.pool import pool_fault
 
+_MOST_RANKS = 4096
 _MEMORY_SLACK = Fraction(5, 1000)
 _QUANTIZED = {
     "fp8": ("fp8",), "modelopt": ("fp8", "nvfp4"), "modelopt_fp4": ("nvfp4",), "nvfp4": ("nvfp4",),
@@ -66,19 +69,41 @@ def identify(log: EngineLog, known: Known, shelf: Shelf) -> RunOf:
     weights = _weights(settings, known, model, faults)
     if model is None or engine is None or gpu is None or layout is None or weights is None:
         raise InputError("\n".join(f"{log.path}: {fault}" for fault in faults))
-    kv = known.kv or _kv_format(settings, model, engine, gpu)
+    kv = known.kv or default_kv_format(settings.kv_dtype, model, engine, gpu)
     if not kv:
         has = ", ".join(model.attention[0].formats())
         raise InputError(f"{log.path}: KV format '{settings.kv_dtype}' is not known here; name one with --kv ({has})")
     if kv not in model.attention[0].formats():
         raise InputError(f"--kv {kv}: {nearest(kv, model.attention[0].formats())}")
-    return RunOf(model, engine, gpu, weights, kv, layout, replace(_launch(settings, model), kv_format=kv))
+    found = RunOf(model, engine, gpu, weights, kv, layout, replace(_launch(settings, model), kv_format=kv))
+    fault = run_fault(found)
+    if fault:
+        raise InputError(f"{log.path}: {fault}; correct it with --layout, --kv, --weights or --gpu")
+    return found
+
+
+def run_fault(run: RunOf) -> str:
+    """Return why a run cannot have been so; empty where it can."""
+    groups, architecture = run.model.attention, run.gpu.architecture
+    kv = kv_cache(run.model, run.kv_format, run.launch.draft_layers)
+    share = run.launch.utilisation_fraction
+    if share is not None and not 0 < share <= 1:
+        return f"a memory share of {float(share):g} is none"
+    return (
+        run.engine.kv_format_fault(run.kv_format, run.model.family, architecture, groups)
+        or run.engine.weight_format_fault(run.weights, architecture)
+        or layout_fault(run.layout, run.model, run.engine, kv, architecture)
+        or pool_fault(kv, run.layout, run.engine, run.model.family)
+    )
 
 
 def _launch(settings: Settings, model: Model) -> Launch:
+    said = re.search(r"num_spec(?:ulative)?_tokens\W{1,4}(\d{1,3})\b", settings.speculative)
+    drafts = int(said[1]) if said else 0
+    own = bool(settings.speculative) and model.draft_layers > 0
     return Launch(
         settings.max_model_len or model.max_context_tokens, settings.utilisation, settings.max_num_seqs,
-        settings.max_num_batched_tokens, 1 if settings.speculative and model.draft_layers else 0,
+        settings.max_num_batched_tokens, 1 if own else 0, drafts or int(own),
     )  # fmt: skip
 
 
@@ -169,14 +194,22 @@ def _layout(settings: Settings, known: Known, model: Model | None, faults: list[
     if settings.tp is None:
         faults.append("does not say its layout; add --layout NAME, such as tp8")
         return None
-    tensor, data, stages = settings.tp, settings.dp or 1, settings.pp or 1
+    tensor, data, stages, context = settings.tp, settings.dp or 1, settings.pp or 1, settings.dcp or 1
+    degrees = {"tensor": settings.tp, "data": settings.dp, "pipeline": settings.pp, "context": settings.dcp}
+    for name, degree in degrees.items():
+        if degree is not None and not 1 <= degree <= _MOST_RANKS:
+            faults.append(f"says {degree} for {name} parallelism, which is no layout; add --layout NAME")
+            return None
     if settings.dp_attention == "True":
+        if tensor % data:
+            faults.append(f"says {data} attention groups of {tensor} ranks, which is no layout; add --layout NAME")
+            return None
         tensor //= data
     spread = settings.expert_parallel == "True" or (settings.ep or 1) > 1
     experts = tensor * data if spread and model is not None and model.feed_forward.experts else 1
     if data > 1 and experts == 1:
         data = 1  # replicas of their own
-    return Layout(tp=tensor, dp=data, pp=stages, ep=experts, dcp=settings.dcp or 1)
+    return Layout(tp=tensor, dp=data, pp=stages, ep=experts, dcp=context)
 
 
 def _weights(settings: Settings, known: Known, model: Model | None, faults: list[str]) -> str | None:
@@ -186,30 +219,46 @@ def _weights(settings: Settings, known: Known, model: Model | None, faults: list
         model.checkpoint(known.weights)
         return known.weights
     have = [c.format for c in model.checkpoints]
-    fits = [name for name in _weight_formats(settings) if name in have]
-    if len(fits) == 1:
+    fits = [name for name in _weight_formats(settings, have) if name in have]
+    if fits:
         return fits[0]
     faults.append(f"does not tell which weights of {model.name} it loads; add --weights FORMAT ({', '.join(have)})")
     return None
 
 
-def _weight_formats(settings: Settings) -> Iterator[str]:
-    word = settings.quantization.lower()
-    if word in ("", "none"):
-        yield from ("bf16", "mxfp4") if "gpt-oss" in settings.model.lower() else ("bf16",)
-        return
-    for name in _QUANTIZED.get(word, (word,)):
-        by_name = name.replace("-dynamic", "") in settings.model.lower()
-        if by_name or len(_QUANTIZED.get(word, (word,))) == 1:
-            yield name
+def _weight_formats(settings: Settings, have: Sequence[str]) -> Iterator[str]:
+    """Yield the formats that a log's words allow: what a checkpoint's name says goes before 'None'."""
+    word, name = settings.quantization.lower(), _plain(settings.model.rstrip("/").rsplit("/", 1)[-1])
+    named = [formats for key, formats in _NAMED.items() if re.search(rf"(^|-){key}(-|$)", name)]
+    if named:
+        yield from named[0]
+    elif word in ("", "none"):
+        yield "bf16" if "bf16" in have else have[0]
+    elif len(_QUANTIZED.get(word, (word,))) == 1:
+        yield from _QUANTIZED.get(word, (word,))
 
 
-def _kv_format(settings: Settings, model: Model, engine: Engine, gpu: Gpu) -> str:
-    word = settings.kv_dtype.lower().removeprefix("torch.")
-    if word in ("", "auto", "bfloat16", "float16", "bf16", "fp16"):
+_NAMED = {
+    "nvfp4": ("nvfp4",), "mxfp4": ("mxfp4",), "fp8-dynamic": ("fp8-dynamic",), "w8a8": ("w8a8",), "w4a16": ("int4",),
+    "fp8": ("fp8", "fp8-dynamic"), "awq": ("int4",), "gptq": ("int4",), "int4": ("int4",), "4bit": ("int4",),
+}  # fmt: skip
+"""What a checkpoint's name says of its weights, the more telling words first."""
+
+
+def default_kv_format(word: str, model: Model, engine: Engine, gpu: Gpu) -> str:
+    """Return the KV format that an engine's word for it means for a model on a GPU; empty if it is unknown."""
+    word, groups = word.lower().removeprefix("torch."), model.attention
+    if word in ("", "auto", "none"):
+        return engine.default_kv_format(model.id, model.family, gpu.architecture, groups)
+    if word in ("bfloat16", "float16", "bf16", "fp16", "half"):
         return "bf16"
-    if word.startswith("fp8") and word != "fp8_ds_mla":
-        legal = [n for n in ("fp8", "fp8_ds_mla") if not engine.kv_format_fault(n, model.family, gpu.architecture)]
+    if word in ("float32", "fp32"):
+        return "fp32"
+    if word.startswith("fp8") and word not in model.attention[0].formats():
+        word = "fp8"
+    if word == "fp8":
+        names = ("fp8", "fp8_ds_mla")
+        legal = [n for n in names if not engine.kv_format_fault(n, model.family, gpu.architecture, groups)]
         packed = gpu.architecture == "sm90" and "fp8_ds_mla" in legal
         return "fp8_ds_mla" if packed or legal == ["fp8_ds_mla"] else "fp8"
     return word if word in model.attention[0].formats() else ""

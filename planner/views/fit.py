@@ -17,7 +17,7 @@ _BAR = 60
 
 def fit_report(
     question: FitQuestion, fits: Sequence[Fit], sessions: int | None,
-    doubts: Sequence[Doubt] = (), advice: Sequence[Advice] = (),
+    doubts: Sequence[Doubt] = (), advice: Sequence[Advice] = (), notes: Sequence[str] = (),
 ) -> Report:  # fmt: skip
     """Return the report of ``planner fit``.
 
@@ -27,6 +27,8 @@ def fit_report(
         Constants that decide the whole sessions; shown where one layout is asked for.
     advice : sequence of Advice
         Changes after which something fits; shown where nothing does.
+    notes : sequence of str
+        What else a reader should know.
     """
     q = question
     rate = f"{q.kv.bytes_per_token:,} B/token"
@@ -45,8 +47,11 @@ def fit_report(
         blocks += list(_doubt_lines(doubts))
     if advice:
         blocks.append(_advice_table(advice))
+    if notes:
+        blocks.append(Text(list(notes), "Notes"))
     data: dict[str, Any] = _head(q)
     data["decided_by"] = [vars(doubt) for doubt in doubts]
+    data["notes"] = list(notes)
     data["what_to_change"] = [vars(change) for change in advice]
     if len(fits) == 1:
         data |= _fit_data(q, fits[0], sessions)
@@ -138,7 +143,8 @@ def _pool_lines(q: FitQuestion, fit: Fit, sessions: int | None) -> Iterator[str]
     )
     yield (
         f"the next whole session lacks {format_gib(pool.missing_bytes)} per GPU "
-        f"({format_tokens(pool.missing_tokens)}); {format_gib(pool.spare_bytes)} may go before one is lost"
+        f"({format_tokens(pool.missing_tokens)})"
+        + (f"; {format_gib(pool.spare_bytes)} may go before one is lost" if pool.sessions else "")
     )
     longest = longest_context(q, fit)
     limit = ", as long as the model goes" if longest == q.model.max_context_tokens else ""

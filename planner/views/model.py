@@ -132,7 +132,7 @@ def _legal_table(shelf: Shelf, model: Model) -> Table:
     architectures = sorted({gpu.architecture for gpu in shelf.catalog.gpus().values()})
     for engine in shelf.engines.engines.values():
         for name in _kv_formats(model):
-            legal = [a for a in architectures if not engine.kv_format_fault(name, model.family, a)]
+            legal = [a for a in architectures if not engine.kv_format_fault(name, model.family, a, model.attention)]
             plain.append({"engine": engine.id, "kv_format": name, "architectures": legal})
             if legal:
                 rows.append((engine.id, name, ", ".join(legal)))

@@ -76,7 +76,7 @@ FAULTS = [
     ("glm-5.3", "fp8_ds_mla", VLLM, "tp8-ep4", "experts spread over all 8 ranks"),
     ("glm-5.3", "fp8_ds_mla", VLLM, "dp8", "just more replicas"),
     ("glm-5.3", "fp8_ds_mla", VLLM, "tp8-pp99", "78 layers make no 99 stages"),
-    ("llama-3.1-70b", "bf16", VLLM, "tp8-dcp8", "keeps 1 copies"),
+    ("llama-3.1-70b", "bf16", VLLM, "tp8-dcp8", "keeps one copy"),
     ("llama-3.1-70b", "bf16", VLLM, "tp16-dcp2", ""),
     ("llama-3.1-70b", "bf16", VLLM, "dp8-ep8", "experts"),
     ("gpt-oss-120b", "bf16", VLLM, "tp8-dcp8", "sliding-window"),
