@@ -67,7 +67,7 @@ def test_names_are_unique() -> None:
         ("cyankiwi/Kimi-Linear-48B-A3B-Instruct-AWQ-4bit", "kimi-linear-48b-a3b"),
         ("cyankiwi/gemma-4-31B-it-AWQ-4bit", "gemma-4-31b"),
         ("Qwen/Qwen1.5-MoE-A2.7B", "qwen1.5-moe-a2.7b"),
-        ("Qwen/Qwen3-Coder-30B-A3B-Instruct-FP8", "qwen3-30b-a3b"),
+        ("Qwen/Qwen3-Coder-30B-A3B-Instruct-FP8", "qwen3-coder-30b-a3b"),
         ("Qwen3.5-122B-A10B-NVFP4", "qwen3.5-122b-a10b"),
         ("deepseek-ai/DeepSeek-V4-Flash-0731", "deepseek-v4-flash"),
         ("deepseek-ai/DeepSeek-V4-Pro-DSpark", "deepseek-v4-pro"),
@@ -81,6 +81,50 @@ def test_names_are_unique() -> None:
         ("mistralai/Mistral-Medium-3.5-128B", "mistral-medium-3.5-128b"),
         ("GLM-4.7-Flash-AWQ", "glm-4.7-flash"),
         ("Qwen/Qwen2.5-7B-Instruct", "qwen2.5-7b"),
+        ("deepseek-ai/DeepSeek-R1-Distill-Llama-8B", "llama-3.1-8b"),
+        ("casperhansen/deepseek-r1-distill-llama-70b-awq", "llama-3.1-70b"),
+        ("deepseek-ai/DeepSeek-R1-Distill-Qwen-7B", "deepseek-r1-distill-qwen-7b"),
+        ("RedHatAI/DeepSeek-R1-Distill-Qwen-32B-FP8-dynamic", "deepseek-r1-distill-qwen-32b"),
+        ("deepseek-ai/DeepSeek-V3.1-Terminus", "deepseek-v3"),
+        ("meta-llama/Meta-Llama-3-8B-Instruct", "llama-3-8b"),
+        ("casperhansen/llama-3-70b-instruct-awq", "llama-3-70b"),
+        ("mistralai/Mistral-7B-Instruct-v0.2", "mistral-7b-v0.2"),
+        ("TheBloke/Mistral-7B-Instruct-v0.2-AWQ", "mistral-7b-v0.2"),
+        ("RedHatAI/Mistral-Small-24B-Instruct-2501-FP8-dynamic", "mistral-small-24b-2501"),
+        ("RedHatAI/Mistral-Small-3.1-24B-Instruct-2503-quantized.w4a16", "mistral-small-3.1-24b"),
+        ("mistralai/Mistral-Large-Instruct-2411", "mistral-large-2407"),
+        ("mistralai/Devstral-Small-2507", "devstral-small-24b"),
+        ("mistralai/Magistral-Small-2506", "devstral-small-24b"),
+        ("mistralai/Magistral-Small-2509", "mistral-small-3.1-24b"),
+        ("mistralai/Mistral-Nemo-Instruct-2407", "mistral-nemo-12b"),
+        ("Qwen/Qwen2-7B-Instruct", "qwen2.5-7b"),
+        ("Qwen/Qwen2-72B-Instruct-GPTQ-Int4", "qwen2.5-72b"),
+        ("Qwen/Qwen2.5-0.5B-Instruct", "qwen2.5-0.5b"),
+        ("Qwen/Qwen2.5-1.5B-Instruct-AWQ", "qwen2.5-1.5b"),
+        ("Qwen/Qwen2.5-3B-Instruct", "qwen2.5-3b"),
+        ("Qwen/Qwen2.5-Coder-7B-Instruct", "qwen2.5-7b"),
+        ("Qwen/Qwen2.5-Coder-14B-Instruct-AWQ", "qwen2.5-14b"),
+        ("Qwen/Qwen2.5-Coder-32B-Instruct-GPTQ-Int4", "qwen2.5-32b"),
+        ("Qwen/Qwen2.5-VL-7B-Instruct-AWQ", "qwen2.5-vl-7b"),
+        ("Qwen/QwQ-32B-AWQ", "qwq-32b"),
+        ("Qwen/QwQ-32B-Preview", "qwen2.5-32b"),
+        ("microsoft/Phi-4-reasoning-plus", "phi-4-reasoning"),
+        ("microsoft/Phi-4-mini-instruct", "phi-4-mini"),
+        ("RedHatAI/phi-4-FP8-dynamic", "phi-4"),
+        ("google/gemma-2-2b-it", "gemma-2-2b"),
+        ("RedHatAI/gemma-3-27b-it-FP8-dynamic", "gemma-3-27b"),
+        ("ibm-granite/granite-3.1-2b-instruct", "granite-3.1-2b"),
+        ("RedHatAI/granite-3.1-8b-instruct-quantized.w8a8", "granite-3.1-8b"),
+        ("ibm-granite/granite-3.2-8b-instruct", "granite-3.1-8b"),
+        ("ibm-granite/granite-3.3-2b-instruct", "granite-3.3-2b"),
+        ("ibm-granite/granite-4.0-h-small", "granite-4.0-h-small"),
+        ("Qwen/Qwen3.5-9B", "qwen3.5-9b"),
+        ("Qwen/Qwen3-235B-A22B-Instruct-2507-FP8", "qwen3-235b-a22b-2507"),
+        ("Qwen/Qwen3-235B-A22B-Thinking-2507", "qwen3-235b-a22b-2507"),
+        ("Qwen/Qwen3-30B-A3B-Thinking-2507-FP8", "qwen3-30b-a3b-2507"),
+        ("Qwen/Qwen3-4B-Instruct-2507", "qwen3-4b-2507"),
+        ("Qwen/Qwen3-235B-A22B-FP8", "qwen3-235b-a22b"),
+        ("zai-org/GLM-4.5-Air-FP8", "glm-4.5-air"),
     ],
 )
 def test_names_of_logs_are_matched(name: str, wanted: str) -> None:
@@ -95,6 +139,63 @@ def test_every_name_is_matched(name: str) -> None:
         found = match_model(alias, shelf())
         assert found is not None
         assert found.id == name
+
+
+# Of one shape, but released for another context.
+CONTEXTS = {
+    "llama-3-8b": ("llama-3.1-8b", 8_192), "llama-3-70b": ("llama-3.1-70b", 8_192),
+    "phi-4-reasoning": ("phi-4", 32_768), "qwen3-4b-2507": ("qwen3-4b", 262_144),
+    "qwen3-30b-a3b-2507": ("qwen3-30b-a3b", 262_144), "qwen3-coder-30b-a3b": ("qwen3-30b-a3b", 262_144),
+    "qwen3-235b-a22b-2507": ("qwen3-235b-a22b", 262_144), "deepseek-r1-distill-qwen-7b": ("qwen2.5-7b", 131_072),
+    "deepseek-r1-distill-qwen-32b": ("qwen2.5-32b", 131_072), "devstral-small-24b": ("mistral-small-24b-2501", 131_072),
+    "qwq-32b": ("qwen2.5-32b", 131_072),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", CONTEXTS)
+def test_contexts_of_siblings(name: str) -> None:
+    sibling, context = CONTEXTS[name]
+    mine, other = MODELS[name], MODELS[sibling]
+    assert mine.max_context_tokens == context != other.max_context_tokens
+    assert (mine.hidden, mine.vocabulary, mine.tied) == (other.hidden, other.vocabulary, other.tied)
+    assert mine.derived_parameters == other.derived_parameters
+    assert kv_cache(mine, "bf16").rate == kv_cache(other, "bf16").rate
+
+
+# Checkpoints of public runs, by name; all of them of what the vLLM profiles know.
+PUBLIC = {
+    "qwen3-8b": "fp8", "qwen3-14b": "fp8", "qwen3-32b": "fp8 int4", "phi-4": "fp8-dynamic",
+    "gemma-3-27b": "fp8-dynamic",
+    "glm-4.5-air": "fp8", "llama-3.1-70b": "fp8-dynamic w8a8 int4", "llama-3.1-8b": "fp8 fp8-dynamic w8a8 int4",
+    "qwen2.5-72b": "int4", "qwen2.5-7b": "int4", "qwen2.5-14b": "fp8-dynamic w8a8 int4",
+    "qwen2.5-32b": "fp8-dynamic w8a8 int4", "mistral-small-3.1-24b": "fp8-dynamic w8a8 int4",
+    "mistral-small-24b-2501": "fp8-dynamic int4", "granite-3.1-8b": "fp8-dynamic w8a8",
+    "granite-3.1-2b": "fp8-dynamic w8a8", "qwen3-235b-a22b-2507": "fp8", "qwen3-30b-a3b-2507": "fp8",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", PUBLIC)
+def test_checkpoints_of_public_runs(name: str) -> None:
+    have = {one.format for one in MODELS[name].checkpoints}
+    assert set(PUBLIC[name].split()) <= have
+
+
+def test_formats_of_checkpoints_have_rules() -> None:
+    rules = {rule.format for engine in shelf().engines.engines.values() for rule in engine.weight_formats}
+    assert {one.format for model in MODELS.values() for one in model.checkpoints} <= rules
+
+
+@pytest.mark.parametrize(
+    ("name", "weights", "gib"),
+    [
+        ("qwen3-235b-a22b-2507", "fp8", 220.18),
+        ("qwen3-30b-a3b-2507", "fp8", 29.03),
+        ("granite-4.0-h-small", "bf16", 59.99),
+    ],
+)
+def test_gib_of_files_as_reported(name: str, weights: str, gib: float) -> None:
+    # Scales in BF16 there, in fp32 here: 0.01 %.
+    assert MODELS[name].file_bytes(weights) / GIB == pytest.approx(gib, rel=3e-4)
 
 
 @pytest.mark.parametrize("name", MODELS)
@@ -184,18 +285,35 @@ RATES: dict[str, tuple[int, dict[str, int]]] = {
     "mimo-v2-flash": (23_040, {"fp8": 11_520}),
     "step-3.7-flash": (49_152, {"fp8": 24_576}),
     "hy3": (327_680, {"fp8": 163_840}),
+    # Of those not in the table: K and V of each layer's KV heads.
+    "llama-3-8b": (2 * 32 * 8 * 128 * 2, {"fp8": 65_536}),
+    "qwen2.5-0.5b": (2 * 24 * 2 * 64 * 2, {"fp8": 6_144}),
+    "qwen2.5-1.5b": (2 * 28 * 2 * 128 * 2, {"fp8": 14_336}),
+    "qwen2.5-3b": (2 * 36 * 2 * 128 * 2, {"fp8": 18_432}),
+    "qwen2.5-vl-7b": (2 * 28 * 4 * 128 * 2, {"fp8": 28_672}),
+    "phi-4-mini": (2 * 32 * 8 * 128 * 2, {"fp8": 65_536}),
+    "gemma-2-2b": (2 * 13 * 4 * 256 * 2, {"fp8": 26_624}),
+    "granite-3.1-2b": (2 * 40 * 8 * 64 * 2, {"fp8": 40_960}),
+    "granite-4.0-h-small": (2 * 4 * 8 * 128 * 2, {"fp8": 8_192}),
+    "mistral-7b-v0.2": (2 * 32 * 8 * 128 * 2, {"fp8": 65_536}),
+    "mistral-nemo-12b": (2 * 40 * 8 * 128 * 2, {"fp8": 81_920}),
+    "mistral-small-24b-2501": (2 * 40 * 8 * 128 * 2, {"fp8": 81_920}),
+    "qwen3.5-9b": (2 * 8 * 4 * 256 * 2, {"fp8": 16_384}),
 }
 # Windows and states in MB: as printed.
 WINDOWS = {
     "llama-4-scout": "1208", "llama-4-maverick": "1208", "gpt-oss-20b": "3.1", "gpt-oss-120b": "4.7",
     "gemma-3-27b": "436", "gemma-3-12b": "336", "gemma-3-4b": "122", "gemma-3-1b": "11.5", "gemma-4-31b": "839",
     "gemma-4-26b-a4b": "210", "mimo-v2-flash": "25.6", "step-3.7-flash": "69.2",
+    "gemma-2-2b": "218",  # 13 x 2 x 4 x 256 x 2 B x 4,096
 }  # fmt: skip
 STATES = {
     "glm-5.3-flash": "147.6", "kimi-k3": "449.4", "kimi-linear-48b-a3b": "43.4", "qwen3-next-80b-a3b": "39.5",
     "qwen3.5-27b": "153.9", "qwen3.6-27b": "153.9", "qwen3.8-27b": "153.9", "qwen3.5-35b-a3b": "64.4",
     "qwen3.6-35b-a3b": "64.4", "qwen3.5-122b-a10b": "153.6", "qwen3.5-397b-a17b": "192.1", "nemotron-3-nano": "49.1",
     "nemotron-3-super": "170", "nemotron-3-ultra": "408", "nemotron-h-56b": "913",
+    "granite-4.0-h-small": "77.3",  # 36 x (128 x 64 x 128 + 3 x 8,448) x 2 B
+    "qwen3.5-9b": "51.5",  # 24 x (32 x 128 x 128 x 4 B + 3 x 8,192 x 2 B)
 }  # fmt: skip
 LONG = 2**30
 
@@ -256,7 +374,9 @@ EXACT = {
     "llama-3.2-1b": 1_235_814_400, "llama-3.2-3b": 3_212_749_824, "llama-4-scout": 108_641_793_536,
     "llama-4-maverick": 401_583_781_376, "kimi-vl-a3b": 16_407_656_048, "kimi-linear-48b-a3b": 49_122_681_728,
     "minimax-m2": 228_689_764_864, "smollm3-3b": 3_075_098_624, "gpt-oss-20b": 20_914_757_184,
-    "gpt-oss-120b": 116_829_156_672,
+    "gpt-oss-120b": 116_829_156_672, "llama-3-8b": 8_030_261_248, "llama-3-70b": 70_553_706_496,
+    "qwen2.5-0.5b": 494_032_768, "qwen2.5-1.5b": 1_543_714_304, "qwen2.5-3b": 3_085_938_688,
+    "qwen2.5-vl-7b": 7_615_616_512 + 676_550_144, "mistral-7b-v0.2": 7_241_732_096,
 }  # fmt: skip
 # Of the files: with draft layers, and with embedding and head again where the draft layer's file repeats them.
 FILES = {
@@ -274,6 +394,9 @@ ROUND = {  # in billions, and how many of the last digit they may be off
     "mistral-large-2407": (123, 0.5), "mistral-medium-3.5-128b": (128, 0.5),
     "mistral-small-4-119b": (119, 0.5), "phi-3.5-moe": (42, 0.5),
     "exaone-4-32b": (32, 0.5), "olmo-3-32b": (32, 0.5), "ministral-3-8b": (8.918, 0.001),
+    "phi-4-mini": (3.8, 0.05), "gemma-2-2b": (2.6, 0.05), "granite-3.1-2b": (2.5, 0.05), "granite-3.3-2b": (2.5, 0.05),
+    "granite-4.0-h-small": (32, 0.5), "mistral-nemo-12b": (12.2, 0.1), "mistral-small-24b-2501": (23.6, 0.05),
+    "devstral-small-24b": (23.6, 0.05), "qwen3.5-9b": (9, 0.5), "qwen3-coder-30b-a3b": (30.5, 0.05),
     "granite-3.1-8b": (8.17, 0.01), "devstral-2-123b": (125, 0.5), "devstral-small-2-24b": (24, 0.5),
 }  # fmt: skip
 

@@ -174,7 +174,8 @@ def budget_of(case: Case) -> Budget:
     """Return the derived budget of a row's GPU."""
     row = case.row
     launch = Launch(
-        case.max_model_len, row.utilisation, row.max_sequences, row.batched_tokens, row.draft_layers, row.kv
-    )
+        case.max_model_len, row.utilisation, row.max_sequences, row.batched_tokens,
+        draft_layers=row.draft_layers, draft_tokens=row.draft_tokens, kv_format=row.kv,
+    )  # fmt: skip
     gpu = shelf().catalog.gpus()[row.gpu]
     return gpu_budget(case.model, gpu, case.engine, row.weights, case.layout, launch)

@@ -18,8 +18,8 @@ import yaml
 HERE = Path(__file__).parent
 KEYS = {
     "id", "source", "model", "weights", "engine", "version", "gpu", "layout", "kv", "utilisation", "max_model_len",
-    "batched_tokens", "max_sequences", "draft_layers", "draft_tokens", "prefix_caching", "approximate", "seen",
-    "exception", "note",
+    "batched_tokens", "max_sequences", "draft_layers", "draft_tokens", "prefix_caching", "approximate", "inferred",
+    "unsaid", "seen", "exception", "note",
 }  # fmt: skip
 SEEN = {
     "kv_gib",
@@ -47,6 +47,10 @@ class Row:
         Profile of the catalogue, and the version that ran.
     seen : mapping
         What was printed: ``kv_gib`` (per GPU), ``tokens``, ``weights_gib``, ...
+    inferred : tuple of str
+        Fields that the source does not say: the value is the one that gives the printed figures.
+    unsaid : bool
+        Whether the source names options, such as draft tokens, whose values it does not say.
     exception : str
         Physics of a row that is known not to fit; it is shown but not asserted.
     """
@@ -68,6 +72,8 @@ class Row:
     draft_tokens: int = 0
     prefix_caching: bool | None = None
     approximate: bool = False
+    inferred: tuple[str, ...] = ()
+    unsaid: bool = False
     seen: Mapping[str, Any] = field(default_factory=dict)
     exception: str = ""
     note: str = ""
@@ -115,6 +121,9 @@ def make_row(entry: Mapping[str, Any]) -> Row:
     if unknown:
         raise ValueError(f"{entry.get('id')}: unknown keys {sorted(unknown)}")
     values = dict(entry)
+    values["inferred"] = tuple(values.get("inferred", ()))
+    if not set(values["inferred"]) <= KEYS:
+        raise ValueError(f"{entry.get('id')}: unknown fields in 'inferred': {sorted(values['inferred'])}")
     if "utilisation" in values:
         values["utilisation"] = Fraction(str(values["utilisation"]))
     return Row(**values)
