@@ -20,7 +20,7 @@ from planner.units import Dimension, Money, MoneyRate, QuantityError
 if TYPE_CHECKING:
     from pydantic_core.core_schema import CoreSchema
 
-_SUFFIX = re.compile(r"_(bytes_per_s|tokens_per_s|bytes|tokens|flops|cents|fraction|rate|w|s)$")
+_SUFFIX = re.compile(r"(?<!_per)_(bytes_per_s|tokens_per_s|bytes|tokens|flops|cents|fraction|rate|w|s)$")
 T = TypeVar("T")
 
 
@@ -124,6 +124,7 @@ Flops = Annotated[int, _quantity(units.FLOP_PER_SECOND)]
 Seconds = Annotated[Fraction, _quantity(units.SECONDS)]
 Share = Annotated[Fraction, _quantity(units.SHARE)]
 Amount = Annotated[Money, Parsed(Money.parse, {"type": "string", "examples": ["USD 30k"]})]
+PerHour = Annotated[MoneyRate, _rate("h")]
 PerKwh = Annotated[MoneyRate, _rate("kWh")]
 PerKwMonth = Annotated[MoneyRate, _rate("kW/month")]
 Count = Annotated[int, Parsed(_whole(1), {"type": "integer", "minimum": 1})]

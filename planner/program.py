@@ -1,24 +1,32 @@
-"""An integer program in plain whole numbers, independent of any solver."""
+"""An integer program in plain whole numbers, independent of any solver.
+
+Some programs also have continuous variables: how traffic is shared out. A row that holds one is a
+*mixed row*, in exact fractions. A solver's values of it are a hint and no more: whoever adds mixed
+rows proves the whole counts on their own, as `planner.split.certificate` does.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from fractions import Fraction
 from typing import Literal
 
 from planner.units import ceil_div
 
 Sense = Literal[">=", "<="]
+VariableKind = Literal["integer", "continuous"]
 
 
 @dataclass(frozen=True)
 class Variable:
-    """A whole number between two bounds."""
+    """A number between two bounds, whole unless its kind says otherwise."""
 
     name: str
     lower: int
     upper: int
+    kind: VariableKind = "integer"
 
 
 @dataclass(frozen=True)
@@ -29,6 +37,16 @@ class Row:
     terms: Mapping[int, int]
     sense: Sense
     rhs: int
+
+
+@dataclass(frozen=True)
+class MixedRow:
+    """A linear condition in exact fractions that holds continuous variables too."""
+
+    name: str
+    terms: Mapping[int, Fraction]
+    sense: Sense
+    rhs: Fraction
 
 
 @dataclass
@@ -45,6 +63,8 @@ class Program:
         Rack class to the number of racks of it.
     lots : dict
         Cluster line's id to the lots of it, for lines that are rounded up.
+    mixed_rows : list of MixedRow
+        Rows with continuous variables.
     """
 
     variables: list[Variable] = field(default_factory=list)
@@ -53,10 +73,11 @@ class Program:
     used: dict[int, int] = field(default_factory=dict)
     racks: dict[int, int] = field(default_factory=dict)
     lots: dict[str, int] = field(default_factory=dict)
+    mixed_rows: list[MixedRow] = field(default_factory=list)
 
-    def add_variable(self, name: str, upper: int, lower: int = 0) -> int:
+    def add_variable(self, name: str, upper: int, lower: int = 0, kind: VariableKind = "integer") -> int:
         """Add a variable and return its index; names are made unique by the index."""
-        self.variables.append(Variable(f"v{len(self.variables):05d}_{name}", lower, upper))
+        self.variables.append(Variable(f"v{len(self.variables):05d}_{name}", lower, upper, kind))
         return len(self.variables) - 1
 
     def add_row(self, name: str, terms: Mapping[int, int], sense: Sense, rhs: int) -> None:
@@ -69,6 +90,11 @@ class Program:
         rhs = ceil_div(rhs, divisor) if sense == ">=" else rhs // divisor
         shrunk = {index: value // divisor for index, value in terms.items()}
         self.rows.append(Row(f"r{len(self.rows):04d}_{name}", shrunk, sense, rhs))
+
+    def add_mixed_row(self, name: str, terms: Mapping[int, Fraction], sense: Sense, rhs: Fraction) -> None:
+        """Add a row with continuous variables, as it is."""
+        kept = {index: value for index, value in terms.items() if value}
+        self.mixed_rows.append(MixedRow(f"m{len(self.mixed_rows):04d}_{name}", kept, sense, rhs))
 
     def mark_used(self, build: int) -> int:
         """Return the binary of a build, adding it with x <= upper * used."""

@@ -13,7 +13,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import pulp
@@ -27,6 +27,7 @@ from planner.program import Program
 
 Status = Literal["optimal", "feasible", "infeasible"]
 SOLVERS = ("highs", "cbc")
+_NOTHING = "no plan was found in time; allow more with --time-limit, or try --solver cbc"
 _STDOUT = threading.Lock()
 
 
@@ -39,13 +40,15 @@ class Outcome:
     status : {'optimal', 'feasible', 'infeasible'}
         ``optimal`` only if the bound leaves less than one unit of the objective.
     counts : mapping of int to int
-        Build to groups, zero counts left out.
+        Build to groups, zero counts left out; of a bare program variable to value.
     value, bound : int
         Of the scenario's own objective, in its unit (cents or nodes).
     solver : str
         Name and version.
     seconds : float
         Wall time of all stages.
+    hints : mapping of int to float
+        Values of continuous variables, which nothing has checked.
     """
 
     status: Status
@@ -54,6 +57,7 @@ class Outcome:
     bound: int = 0
     solver: str = ""
     seconds: float = 0.0
+    hints: Mapping[int, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -61,6 +65,7 @@ class _Answer:
     status: Status | Literal["nothing"]
     values: list[int]
     bound: float | None
+    hints: Mapping[int, float] = field(default_factory=dict)
 
 
 def solve(
@@ -83,8 +88,7 @@ def solve(
     PlannerError
         If every solver's answer fails the check in integers.
     """
-    if solver not in SOLVERS:
-        raise UsageError(f"unknown solver '{solver}'; known: {', '.join(SOLVERS)}")
+    _known(solver)
     start = time.monotonic()
     program = _copy(make_program(problem))
     first: tuple[int, int, Status] | None = None
@@ -97,7 +101,7 @@ def solve(
         if answer.status == "infeasible" and first is None:
             return Outcome("infeasible", {}, solver=version(solver), seconds=time.monotonic() - start)
         if answer.status == "nothing" and first is None:
-            raise UnprovenError("no plan was found in time; allow more with --time-limit, or try --solver cbc")
+            raise UnprovenError(_NOTHING)
         if answer.status in ("infeasible", "nothing"):
             # Time ran out between two objectives, or the solver lost a plan that it had: keep it.
             break
@@ -113,10 +117,39 @@ def solve(
     return Outcome(first[2], counts, first[0], first[1], version(solver), time.monotonic() - start)
 
 
+def minimise(
+    program: Program, terms: Mapping[int, int], solver: str = "highs", time_limit_s: float | None = None
+) -> Outcome:
+    """Return the answer to a bare program and one objective; its counts are by variable.
+
+    Rows in whole numbers are checked here. What the mixed rows mean, the caller proves from the counts.
+
+    Raises
+    ------
+    UsageError, UnprovenError, PlannerError
+        As `solve` does.
+    """
+    _known(solver)
+    start = time.monotonic()
+    answer = _checked(program, terms, solver, time_limit_s)
+    if answer.status == "nothing":
+        raise UnprovenError(_NOTHING)
+    counts = {i: value for i, value in enumerate(answer.values) if value}
+    value = sum(c * counts.get(i, 0) for i, c in terms.items())
+    return Outcome(
+        answer.status, counts, value, _bound(answer, value), version(solver), time.monotonic() - start, answer.hints
+    )
+
+
+def _known(solver: str) -> None:
+    if solver not in SOLVERS:
+        raise UsageError(f"unknown solver '{solver}'; known: {', '.join(SOLVERS)}")
+
+
 def _copy(program: Program) -> Program:
     return Program(
         list(program.variables), list(program.rows), list(program.groups),
-        dict(program.used), dict(program.racks), dict(program.lots),
+        dict(program.used), dict(program.racks), dict(program.lots), list(program.mixed_rows),
     )  # fmt: skip
 
 
@@ -145,9 +178,9 @@ def _checked(program: Program, terms: Mapping[int, int], solver: str, limit: flo
 
 
 def row_fault(program: Program, values: list[int]) -> str:
-    """Return the first bound or row that `values` break, empty where all hold."""
+    """Return the first bound or row that whole `values` break, empty where all hold; mixed rows are not looked at."""
     for variable, value in zip(program.variables, values, strict=True):
-        if not variable.lower <= value <= variable.upper:
+        if variable.kind == "integer" and not variable.lower <= value <= variable.upper:
             return f"{variable.name} = {value} is out of bounds"
     for row in program.rows:
         total = sum(c * values[i] for i, c in row.terms.items())
@@ -163,23 +196,30 @@ def _run(program: Program, terms: Mapping[int, int], solver: str, limit: float |
         engine = _engine(solver, limit)
         engine.tmpDir = folder
         problem.solve(engine)
-    # PuLP leaves variables that stand in no row and not in the objective without a value.
-    values = [
-        variable.lower if found.varValue is None else round(found.varValue)
-        for variable, found in zip(program.variables, variables, strict=True)
-    ]
+    values, hints = _values(program, variables)
     bound = _dual_bound(problem, solver)
     if problem.status == pulp.LpStatusOptimal and problem.sol_status == pulp.LpSolutionOptimal:
         value = sum(c // unit * values[i] for i, c in terms.items())
         proven = bound is None or bound > value - 1
-        return _Answer("optimal" if proven else "feasible", values, None if bound is None else bound * unit)
+        return _Answer("optimal" if proven else "feasible", values, None if bound is None else bound * unit, hints)
     if problem.sol_status == pulp.LpSolutionIntegerFeasible:
-        return _Answer("feasible", values, None if bound is None else bound * unit)
+        return _Answer("feasible", values, None if bound is None else bound * unit, hints)
     # CBC may call a problem infeasible when its time is up; well before that it has proved it.
     early = limit is None or time.monotonic() - start < limit / 2
     if problem.status == pulp.LpStatusInfeasible and (early or solver == "highs"):
         return _Answer("infeasible", [], None)
     return _Answer("nothing", [], None)
+
+
+def _values(program: Program, variables: list[Any]) -> tuple[list[int], dict[int, float]]:
+    values, hints = [], {}
+    for i, (variable, found) in enumerate(zip(program.variables, variables, strict=True)):
+        # PuLP leaves variables that stand in no row and not in the objective without a value.
+        value = variable.lower if found.varValue is None else found.varValue
+        if variable.kind == "continuous":
+            hints[i] = float(value)
+        values.append(0 if variable.kind == "continuous" else round(value))
+    return values, hints
 
 
 def _engine(solver: str, limit: float | None) -> Any:

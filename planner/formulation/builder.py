@@ -18,15 +18,19 @@ def to_pulp(program: Program, objective: Mapping[int, int]) -> tuple[pulp.LpProb
     """
     unit = math.gcd(*objective.values()) or 1
     problem = pulp.LpProblem("plan", pulp.LpMinimize)
+    kinds = {"integer": pulp.LpInteger, "continuous": pulp.LpContinuous}
     variables = [
-        problem.add_variable(v.name, lowBound=v.lower, upBound=v.upper, cat=pulp.LpInteger) for v in program.variables
+        problem.add_variable(v.name, lowBound=v.lower, upBound=v.upper, cat=kinds[v.kind]) for v in program.variables
     ]
     terms = [(variables[i], value // unit) for i, value in objective.items() if value]
     problem.setObjective(pulp.LpAffineExpression(terms))
+    senses = {">=": pulp.LpConstraintGE, "<=": pulp.LpConstraintLE}
     for row in program.rows:
         expression = pulp.LpAffineExpression([(variables[i], value) for i, value in row.terms.items()])
-        sense = pulp.LpConstraintGE if row.sense == ">=" else pulp.LpConstraintLE
-        problem.addConstraint(pulp.LpConstraint(expression, sense, row.name, row.rhs))
+        problem.addConstraint(pulp.LpConstraint(expression, senses[row.sense], row.name, row.rhs))
+    for mixed in program.mixed_rows:
+        expression = pulp.LpAffineExpression([(variables[i], float(value)) for i, value in mixed.terms.items()])
+        problem.addConstraint(pulp.LpConstraint(expression, senses[mixed.sense], mixed.name, float(mixed.rhs)))
     return problem, variables, unit
 
 
