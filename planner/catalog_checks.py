@@ -15,6 +15,7 @@ from planner.hardware import Chassis, Cluster, Nic, System
 from planner.layout import Layout
 from planner.models import BYTES_PER_WEIGHT, Model
 from planner.prices import PriceBook
+from planner.profiles import Profile, profile_faults
 from planner.reading import source_ids
 
 
@@ -38,7 +39,7 @@ def check_all(found: Found, sources: Mapping[str, Source], part_kinds: Iterable[
     """Return every problem; what fits where is looked at only if all names are known."""
     kinds = tuple(part_kinds)
     problems = [*_sources(found.values(), sources), *_prices(found.values()), *_models(found.values())]
-    problems += [*_names(found, kinds), *_lines(found.values())]
+    problems += [*_names(found, kinds), *_lines(found.values()), *_profiles(found.values())]
     return problems or list(_machines(found, kinds))
 
 
@@ -97,6 +98,12 @@ def _models(entries: Iterable[Entry]) -> Iterator[Problem]:
                 if name and name not in BYTES_PER_WEIGHT:
                     hint = nearest(name, BYTES_PER_WEIGHT)
                     yield entry.problem(("checkpoints", i, key), f"unknown element format '{name}'", hint)
+
+
+def _profiles(entries: Iterable[Entry]) -> Iterator[Problem]:
+    for entry in entries:
+        if isinstance(entry.record, Profile):
+            yield from (entry.problem(path, message) for path, message in profile_faults(entry.record))
 
 
 def _lines(entries: Iterable[Entry]) -> Iterator[Problem]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +29,7 @@ from planner.hardware import (
 )
 from planner.models import Model
 from planner.prices import PriceBook
+from planner.profiles import Profile
 from planner.reading import read_record, source_ids, split_evidence, uncovered
 
 PART_KINDS: dict[str, type] = {
@@ -37,9 +38,9 @@ PART_KINDS: dict[str, type] = {
 }  # fmt: skip
 KINDS: dict[str, type] = PART_KINDS | {
     "prices": PriceBook, "cluster": Cluster, "model": Model, "engine": Engine, "cache": Cache,
-    "measured": Measured,
+    "measured": Measured, "profile": Profile,
 }  # fmt: skip
-_COVERED = (*PART_KINDS, "engine", "cache")
+_COVERED = (*PART_KINDS, "engine", "cache", "profile")
 
 
 @dataclass(frozen=True)
@@ -54,11 +55,14 @@ class Shelf:
         By id and by alias.
     engines : EngineShelf
         Engines, offload products, measurements.
+    profiles : mapping of str to Profile
+        Throughput profiles of rented instances, by id.
     """
 
     catalog: Catalog
     models: Mapping[str, Model]
     engines: EngineShelf
+    profiles: Mapping[str, Profile] = field(default_factory=dict)
 
     def model(self, name: str) -> Model:
         """Return the model `name`; InputError with the nearest name if there is none."""
@@ -214,4 +218,4 @@ def _shelf(found: Found, sources: Mapping[str, Source], cluster: str, digest: st
         digest=digest,
     )
     engines = EngineShelf(by_kind["engine"], by_kind["cache"], tuple(by_kind["measured"].values()))
-    return Shelf(catalog, models, engines)
+    return Shelf(catalog, models, engines, by_kind["profile"])

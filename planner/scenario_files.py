@@ -21,6 +21,7 @@ from planner.fields import file_key
 from planner.loading import Shelf
 from planner.reading import INTERNAL, field_type, read_record
 from planner.scenario import Override, Scenario
+from planner.split_scenario import SplitScenario, is_split, split_faults
 from planner.workload import faults
 
 _LONGEST_NAME = 200
@@ -32,6 +33,11 @@ _LISTS = (
     "serving.layouts",
     "fleet.gpus",
     "fleet.chassis",
+    "fleet.instances",
+)
+_BESIDE_A_SPLIT = (
+    "'{key}' is about sessions, and 'service.profile' sends each request to any instance: with both, sessions would be "
+    "assigned to instances by class in whole numbers, which is not built in"
 )
 
 
@@ -86,6 +92,33 @@ def load_scenario(
     InputError
         With every problem found.
     """
+    document, applied = _laid_over(reference, overrides, variant)
+    if is_split(document.data):
+        message = "splits requests over rented instances; this command is about sessions on machines"
+        raise InputError([document.problem(("service", "profile"), message, "use 'planner plan' or 'planner check'")])
+    return _sessions(document, applied, shelf)
+
+
+def load_any(
+    reference: str,
+    overrides: Sequence[Override] = (),
+    variant: str | None = None,
+    shelf: Shelf | None = None,
+) -> Scenario | SplitScenario:
+    """Load a scenario of either kind, as `load_scenario` does those with sessions.
+
+    Raises
+    ------
+    InputError
+        With every problem found.
+    """
+    document, applied = _laid_over(reference, overrides, variant)
+    read = _split if is_split(document.data) else _sessions
+    return read(document, applied, shelf)
+
+
+def _laid_over(reference: str, overrides: Sequence[Override], variant: str | None) -> tuple[Document, tuple[str, ...]]:
+    """Return the document with its parent, variant and overrides in it, and what was applied."""
     document = _with_parents(find_scenario(reference), ())
     variants = _variants(document)
     applied = []
@@ -96,6 +129,10 @@ def load_scenario(
         applied.append(f"variant {variant}")
     for override in overrides:
         applied.append(_apply(document, override))
+    return document, tuple(applied)
+
+
+def _sessions(document: Document, applied: tuple[str, ...], shelf: Shelf | None) -> Scenario:
     scenario, problems = read_record(document, document.data, Scenario)
     problems += document.problems
     if shelf is not None:
@@ -108,7 +145,51 @@ def load_scenario(
         problems += _unknown_sources(document, scenario, shelf.catalog.sources)
     if problems:
         raise InputError(problems)
-    return replace(scenario, applied=tuple(applied), resolved=document.data)
+    return replace(scenario, applied=applied, resolved=document.data)
+
+
+def _split(document: Document, applied: tuple[str, ...], shelf: Shelf | None) -> SplitScenario:
+    problems = [*document.problems, *_beside_a_split(document)]
+    scenario, faults = read_record(document, document.data, SplitScenario)
+    problems += faults
+    if shelf is not None and scenario is not None:
+        problems += _profile_faults(document, scenario, shelf)
+        problems += _unknown_sources(document, scenario, shelf.catalog.sources)
+    if scenario is None or problems:
+        raise InputError(problems)
+    return replace(scenario, applied=applied, resolved=document.data)
+
+
+def _beside_a_split(document: Document) -> Iterator[Problem]:
+    """Yield a problem for each setting of sessions, and take it out of the document."""
+    own, sessions = ({*setting_paths(record)} for record in (SplitScenario, Scenario))
+    for section in ("", "workload", "service", "fleet", "limits"):
+        above = f"{section}." if section else ""
+        data = _look(document.data, (section,) if section else ())
+        for key in list(data) if isinstance(data, dict) else ():
+            path = f"{above}{key}"
+            known, mine = (any(f"{p}.".startswith(f"{path}.") for p in paths) for paths in (sessions, own))
+            if known and not mine:
+                at = tuple(path.split("."))
+                hint = "remove it, or remove 'service.profile'"
+                yield document.problem(at, _BESIDE_A_SPLIT.format(key=path), hint, key=True)
+                del data[key]
+
+
+def _profile_faults(document: Document, scenario: SplitScenario, shelf: Shelf) -> Iterator[Problem]:
+    profile = shelf.profiles.get(scenario.service.profile)
+    if profile is None:
+        name = scenario.service.profile
+        hint = nearest(name, shelf.profiles)
+        yield document.problem(("service", "profile"), f"unknown throughput profile '{name}'", hint)
+        return
+    yield from (document.problem(path, message) for path, message in split_faults(scenario, profile))
+    for path in (("fleet", "instances"), ("limits", "stock")):
+        found = _look(document.data, path)
+        for key, name in enumerate(found) if isinstance(found, list) else _single(found):
+            if isinstance(name, str) and name not in profile.names():
+                message = f"unknown instance '{name}' of profile '{profile.id}'"
+                yield document.problem((*path, key), message, nearest(name, profile.names()))
 
 
 def _variants(document: Document) -> dict[str, Any]:
@@ -117,7 +198,7 @@ def _variants(document: Document) -> dict[str, Any]:
     if not isinstance(found, dict):
         document.problems.append(document.problem(("variants",), "expected names with the settings they change"))
         return {}
-    known = {*setting_paths()}
+    known = {*setting_paths(_record_of(document))}
     for name, changes in found.items():
         if not isinstance(changes, dict):
             document.problems.append(document.problem(("variants", name), "expected the settings that it changes"))
@@ -204,7 +285,7 @@ def _parent(data: Any, path: Key) -> dict[str, Any]:
 
 def _apply(document: Document, override: Override) -> str:
     """Lay one override over the document; its places are named after the option."""
-    path = full_path(override.path)
+    path = full_path(override.path, _record_of(document))
     name = f"--set {override.path}={override.text}"
     value = None
     if override.text:
@@ -233,7 +314,11 @@ def _look(data: Any, keys: Key) -> Any:
     return data
 
 
-def full_path(text: str) -> str:
+def _record_of(document: Document) -> type:
+    return SplitScenario if is_split(document.data) else Scenario
+
+
+def full_path(text: str, record: type = Scenario) -> str:
     """Return the dotted path that `text` means: itself, or the only one that ends with it.
 
     Raises
@@ -241,7 +326,7 @@ def full_path(text: str) -> str:
     InputError
         If no such setting exists; names the nearest.
     """
-    known = list(setting_paths())
+    known = list(setting_paths(record))
     if text in known or any(path.startswith(text + ".") for path in known):
         return text
     if text in SHORT:
@@ -371,7 +456,7 @@ def _single(found: Any) -> list[tuple[str, Any]]:
     return [("", found)]
 
 
-def _unknown_sources(document: Document, scenario: Scenario, sources: SourceList) -> list[Problem]:
+def _unknown_sources(document: Document, scenario: Scenario | SplitScenario, sources: SourceList) -> list[Problem]:
     known: Mapping[str, object] = sources.by_id
     return [
         document.problem(tuple(path.split(".")), f"unknown source '{name}'", nearest(name, known))

@@ -13,6 +13,7 @@ from planner.loading import KINDS
 from planner.prices import PriceBook
 from planner.reading import INTERNAL, adapter
 from planner.scenario import Scenario
+from planner.split_scenario import SplitScenario
 
 NAMES = ("scenario", "catalog", "prices")
 _EVIDENCE = {
@@ -45,7 +46,16 @@ def schema_text(name: str) -> str:
 
 
 def _scenario() -> dict[str, Any]:
-    made = _record(Scenario)
+    """Return both kinds: sessions on machines, and requests split over rented instances."""
+    kinds = {"sessions": _scenario_of(Scenario), "split": _scenario_of(SplitScenario)}
+    defs: dict[str, Any] = {}
+    for made in kinds.values():
+        defs |= made.pop("$defs", {})
+    return {"anyOf": [{"$ref": f"#/$defs/{name}"} for name in kinds], "$defs": defs | kinds}
+
+
+def _scenario_of(record: type) -> dict[str, Any]:
+    made = _record(record)
     made["properties"]["extends"] = {"type": "string", "description": "A scenario that this one changes."}
     made["properties"]["variants"] = {
         "type": "object",
@@ -85,14 +95,14 @@ def _record(record: type) -> dict[str, Any]:
 
 
 def _class_named(name: str) -> type | None:
-    from planner import engines, hardware, models, prices, scenario, workload
+    from planner import engines, hardware, models, prices, profiles, scenario, split_scenario, workload
     from planner.attention import FAMILIES
     from planner.paging import PagingRules
 
     families = {FAMILIES[word].__name__: FAMILIES[word] for word in FAMILIES}
     if name in families or name == PagingRules.__name__:
         return families.get(name, PagingRules)
-    for module in (hardware, prices, models, engines, scenario, workload):
+    for module in (hardware, prices, models, engines, profiles, scenario, split_scenario, workload):
         found = getattr(module, name, None)
         if isinstance(found, type) and is_dataclass(found):
             return found

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from planner.models import Model
     from planner.render import Report
     from planner.scenario import Scenario
+    from planner.split_scenario import SplitScenario
 
 ScenarioName = Annotated[str, typer.Argument(metavar="SCENARIO", help="A shipped name or a YAML file.")]
 CatalogDirs = Annotated[
@@ -75,6 +76,14 @@ def read_scenario(name: str, shelf: Shelf, sets: list[str] | None, variant: str 
 
     overrides = [Override.parse(text) for text in sets or ()]
     return load_scenario(name, overrides, variant, shelf)
+
+
+def read_any(name: str, shelf: Shelf, sets: list[str] | None, variant: str | None) -> Scenario | SplitScenario:
+    """Load a scenario with sessions, or one that splits requests over rented instances."""
+    from planner.scenario import Override
+    from planner.scenario_files import load_any
+
+    return load_any(name, [Override.parse(text) for text in sets or ()], variant, shelf)
 
 
 def write(report: Report, form: str | None, output: Path | None) -> None:

@@ -21,6 +21,7 @@ from planner.cli.options import (
     TimeLimit,
     Variant,
     load,
+    read_any,
     read_scenario,
     write,
 )
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from planner.plan import Plan
     from planner.questions.sweep import Point
     from planner.scenario import Override
+    from planner.split.plan import SplitPlan
 
 Over = Annotated[
     str | None,
@@ -51,10 +53,19 @@ def plan(
 ) -> None:
     """Find the cheapest machines that hold the load, with the reasons."""
     from planner.planning import make_plan
+    from planner.split.planning import make_split_plan
+    from planner.split_scenario import SplitScenario
     from planner.views.plan import plan_report
+    from planner.views.split import split_report
 
     shelf = load(catalog, prices)
-    found = make_plan(read_scenario(scenario, shelf, sets, variant), shelf, solver, time_limit)
+    asked = read_any(scenario, shelf, sets, variant)
+    if isinstance(asked, SplitScenario):
+        split = make_split_plan(asked, shelf, solver, time_limit)
+        write(split_report(split, scenario), form, output)
+        _end(split)
+        return
+    found = make_plan(asked, shelf, solver, time_limit)
     write(plan_report(found, scenario), form, output)
     _end(found)
 
@@ -80,7 +91,7 @@ def bom(
     _end(found)
 
 
-def _end(*plans: Plan) -> None:
+def _end(*plans: Plan | SplitPlan) -> None:
     """Leave with the exit code of plans that were stopped before proof."""
     unproven = [plan for plan in plans if plan.status != "optimal"]
     if unproven:

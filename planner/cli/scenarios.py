@@ -15,6 +15,7 @@ from planner.cli.options import (
     Sets,
     Variant,
     load,
+    read_any,
     read_scenario,
     write,
 )
@@ -29,9 +30,17 @@ def check(
 ) -> None:
     """Check a scenario and the catalogue: every error at once, with its place."""
     from planner.cores import offer
+    from planner.split_scenario import SplitScenario
 
     shelf = load(catalog, prices)
-    found = read_scenario(scenario, shelf, sets, variant)
+    found = read_any(scenario, shelf, sets, variant)
+    if isinstance(found, SplitScenario):
+        profile = shelf.profiles[found.service.profile]
+        print(f"{found.name}: good ({found.title})")
+        print(
+            f"profile {profile.id}: {len(profile.instances)} instances, {profile.shape[0]} x {profile.shape[1]} buckets"
+        )
+        return
     chosen = offer(found, shelf)
     parts = sum(len(by_id) for by_id in shelf.catalog.parts.values())
     print(f"{found.name}: good ({found.title})")

@@ -18,12 +18,12 @@ ROOT = Path(__file__).parents[2]
 FLOORS = [
     *("errors", "units", "datafiles", "evidence", "dominance"),
     *("registry", "documents", "fields", "program"),
-    *("attention", "paging", "prices", "engines", "enginelogs", "reading", "workload"),
-    *("hardware", "scenario", "models", "topology", "assembly", "kvcache", "layout"),
+    *("attention", "paging", "prices", "profiles", "engines", "enginelogs", "reading", "workload"),
+    *("hardware", "scenario", "split_scenario", "models", "topology", "assembly", "kvcache", "layout"),
     *("weights", "budget", "pool", "copies", "doubts", "importing"),
     *("catalog_checks", "loading", "scenario_files", "schema"),
     *("demand", "build", "service", "cores", "costs", "problem", "constraints", "plan"),
-    *("candidates", "formulation", "verify", "solve", "diagnose", "caveats", "edges", "planning"),
+    *("candidates", "formulation", "verify", "solve", "diagnose", "caveats", "edges", "planning", "split"),
     *("questions", "render", "views", "cli", "__main__"),
 ]
 MOST_LINES = 500

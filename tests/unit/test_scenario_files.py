@@ -10,7 +10,7 @@ import pytest
 
 from planner.errors import InputError, Problem
 from planner.scenario import Override, Scenario
-from planner.scenario_files import full_path, load_scenario, setting_paths, shipped_scenarios
+from planner.scenario_files import full_path, load_any, load_scenario, setting_paths, shipped_scenarios
 from tests.unit.tiny import shelf
 
 ROOT = Path(__file__).parents[2]
@@ -231,7 +231,7 @@ def test_endless_name_is_no_scenario() -> None:
 
 @pytest.mark.parametrize("name", shipped_scenarios())
 def test_shipped_scenarios_load_with_each_variant(name: str) -> None:
-    plain = load_scenario(name, (), None, shelf())
+    plain = load_any(name, (), None, shelf())
     assert plain.name == name
     text = (ROOT / "scenarios" / f"{name}.yaml").read_text(encoding="utf-8")
     block = text.partition("\nvariants:\n")[2]
@@ -239,4 +239,4 @@ def test_shipped_scenarios_load_with_each_variant(name: str) -> None:
         line[2:-1] for line in block.splitlines() if line.startswith("  ") and line[2] != " " and line[-1] == ":"
     ]
     for variant in variants:
-        assert load_scenario(name, (), variant, shelf()).applied == (f"variant {variant}",)
+        assert load_any(name, (), variant, shelf()).applied == (f"variant {variant}",)

@@ -1,0 +1,1 @@
+"""Rented instances with traffic split freely: from a measured profile to a proven plan."""
