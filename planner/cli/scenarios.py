@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from typing import TYPE_CHECKING
 
 import typer
 
@@ -20,6 +21,11 @@ from planner.cli.options import (
     write,
 )
 
+if TYPE_CHECKING:
+    from planner.loading import Shelf
+    from planner.scenario import Scenario
+    from planner.split_scenario import SplitScenario
+
 
 def check(
     scenario: ScenarioName,
@@ -29,25 +35,34 @@ def check(
     prices: PriceFiles = None,
 ) -> None:
     """Check a scenario and the catalogue: every error at once, with its place."""
-    from planner.cores import offer
     from planner.split_scenario import SplitScenario
 
     shelf = load(catalog, prices)
     found = read_any(scenario, shelf, sets, variant)
     if isinstance(found, SplitScenario):
-        profile = shelf.profiles[found.service.profile]
-        print(f"{found.name}: good ({found.title})")
-        print(
-            f"profile {profile.id}: {len(profile.instances)} instances, {profile.shape[0]} x {profile.shape[1]} buckets"
-        )
-        return
+        _say_split(found, shelf)
+    else:
+        _say_sessions(found, shelf)
+    for path, evidence in found.evidence.items():
+        print(f"  {path}: {evidence}", file=sys.stderr)
+
+
+def _say_sessions(found: Scenario, shelf: Shelf) -> None:
+    from planner.cores import offer
+
     chosen = offer(found, shelf)
     parts = sum(len(by_id) for by_id in shelf.catalog.parts.values())
     print(f"{found.name}: good ({found.title})")
     print(f"model {chosen.model.name}, {len(chosen.machines)} machine-and-GPU pairs, {len(chosen.caches)} KV format(s)")
     print(f"catalogue {shelf.catalog.digest}: {parts} parts, price book {found.finance.prices}")
-    for path, evidence in found.evidence.items():
-        print(f"  {path}: {evidence}", file=sys.stderr)
+
+
+def _say_split(found: SplitScenario, shelf: Shelf) -> None:
+    profile = shelf.profiles[found.service.profile]
+    rows, columns = profile.shape
+    print(f"{found.name}: good ({found.title})")
+    print(f"profile {profile.id}: {len(profile.instances)} instances, {rows} x {columns} buckets")
+    print(f"catalogue {shelf.catalog.digest}")
 
 
 def demand(
