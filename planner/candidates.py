@@ -24,7 +24,7 @@ from planner.errors import InfeasibleError, PriceMissingError
 from planner.hardware import Catalog, Chassis, Cpu, Dimm
 from planner.loading import Shelf
 from planner.problem import Situation
-from planner.scenario import Scenario
+from planner.scenario import Limits, Scenario
 
 _NO_LIMIT = 10**12
 
@@ -176,7 +176,7 @@ def _machine_builds(
         if drives and not fast:
             rejected.add("first token", _late(way.core))
         made += _pairs(way, some, _skyline(fast), catalog, at, rejected)
-    return [_with_costs(build, pricing, catalog) for build in made], len(hosts) * len(drives)
+    return [_with_costs(build, pricing, catalog, at) for build in made], len(hosts) * len(drives)
 
 
 def _pairs(
@@ -188,13 +188,13 @@ def _pairs(
     vectors = []
     for host, drive in pairs:
         build = _join(way.core, host, drive)
-        fault = _machine_fault(build, catalog)
+        fault = _machine_fault(build, catalog, at.scenario.limits)
         if fault:
             rejected.add("power", fault)
             continue
         legal.append(build)
         adds = tuple(map(add, host.adds, drive.adds))
-        vectors.append((*adds, -build.reach, -racks_per(build, catalog)))
+        vectors.append((*adds, -build.reach, -racks_per(build, catalog, at.scenario.limits)))
     return [legal[i] for i in undominated(vectors)]
 
 
@@ -203,12 +203,12 @@ def _in_time(way: _Way, half: _Half, at: Situation) -> bool:
     return not limit.active(at) or limit.have(replace(half.build, core=way.core), at) >= 0
 
 
-def _with_costs(build: Build, pricing: Pricing, catalog: Catalog) -> Build:
+def _with_costs(build: Build, pricing: Pricing, catalog: Catalog, at: Situation) -> Build:
     return replace(
         build,
         cost_cents=pricing.group_cents(build),
         opex_cents=pricing.opex_cents(build.power_w),
-        racks_per=racks_per(build, catalog),
+        racks_per=racks_per(build, catalog, at.scenario.limits),
     )
 
 
@@ -300,8 +300,10 @@ def _adds(
     else:
         watts = build.drives * build.drive.power_w if build.drive else 0
         pool = (0, -tier_gb(build)) if at.pooled else (0, 0)
-    stock = tuple(pieces.get(part, 0) for part in at.scenario.limits.stock)
-    return (cents, tax, watts, *pool, *stock)
+    limits = at.scenario.limits
+    most = tuple(pieces.get(part, 0) for part in (*limits.stock, *limits.maximum))
+    least = tuple(-pieces.get(part, 0) for part in limits.minimum)
+    return (cents, tax, watts, *pool, *most, *least)
 
 
 def _reach(build: Build, depends: str, at: Situation) -> int:
@@ -358,19 +360,28 @@ def limiting_kind(build: Build, at: Situation) -> str:
     return least[2] if least[0] < at.open_parts else ""
 
 
-def _machine_fault(build: Build, catalog: Catalog) -> str:
+def _machine_fault(build: Build, catalog: Catalog, limits: Limits) -> str:
     chassis, watts = build.core.chassis, build.power_w // build.n_nodes
     if watts > chassis.power_limit_w:
         return f"{chassis.id}: builds beyond its power supplies' {chassis.power_limit_w} W are not offered"
-    if racks_per(build, catalog) < 1:
-        return f"{chassis.id}: a node of {watts} W does not fit a rack of {catalog.cluster.rack_w} W"
+    if racks_per(build, catalog, limits) < 1:
+        height, most = rack_offers(catalog, limits)
+        if chassis.rack_units > height:
+            return f"{chassis.id}: a node of {chassis.rack_units} RU does not fit a rack of {height} RU"
+        return f"{chassis.id}: a node of {watts} W does not fit a rack of {most} W"
     return ""
 
 
-def racks_per(build: Build, catalog: Catalog) -> int:
+def rack_offers(catalog: Catalog, limits: Limits) -> tuple[int, int]:
+    """Return the rack units and the watts that one rack offers to nodes."""
+    rack = catalog.cluster
+    return limits.rack_height or rack.rack_units, limits.rack_power_w or rack.rack_w
+
+
+def racks_per(build: Build, catalog: Catalog, limits: Limits) -> int:
     """Return how many nodes of this build share a rack."""
-    rack, chassis = catalog.cluster, build.core.chassis
-    return min(rack.rack_units // chassis.rack_units, rack.rack_w * build.n_nodes // build.power_w)
+    height, watts = rack_offers(catalog, limits)
+    return min(height // build.core.chassis.rack_units, watts * build.n_nodes // build.power_w)
 
 
 def build_vector(build: Build, at: Situation, catalog: Catalog) -> tuple[int, ...]:

@@ -97,7 +97,8 @@ def offer(scenario: Scenario, shelf: Shelf) -> Offer:
     known("chassis or system", scenario.fleet.chassis, {**catalog.chassis(), **catalog.systems()})
     known("price book", (scenario.finance.prices,), catalog.books)
     every = {part: None for by_id in catalog.parts.values() for part in by_id}
-    known("part in 'limits.stock'", tuple(scenario.limits.stock), every)
+    for key in ("stock", "minimum", "maximum"):
+        known(f"part in 'limits.{key}'", tuple(getattr(scenario.limits, key)), every)
     layouts: list[Layout] = []
     for text in scenario.serving.layouts:
         try:

@@ -59,13 +59,23 @@ def _without_each(scenario: Scenario) -> Iterator[tuple[str, Scenario]]:
         yield "limits.power", replace(scenario, limits=replace(limits, power_w=None))
     if limits.rack_units is not None:
         yield "limits.rack_units", replace(scenario, limits=replace(limits, rack_units=None))
-    for part in limits.stock:
-        rest = {name: n for name, n in limits.stock.items() if name != part}
-        yield f"limits.stock.{part}", replace(scenario, limits=replace(limits, stock=rest))
+    if limits.sustained_power_w is not None:
+        yield "limits.sustained_power", replace(scenario, limits=replace(limits, sustained_power_w=None))
+    if limits.racks is not None:
+        yield "limits.racks", replace(scenario, limits=replace(limits, racks=None))
+    for key in ("stock", "minimum", "maximum"):
+        parts: Mapping[str, int] = getattr(limits, key)
+        for part in parts:
+            rest = {key: {name: n for name, n in parts.items() if name != part}}
+            yield f"limits.{key}.{part}", replace(scenario, limits=replace(limits, **rest))  # type: ignore[arg-type]
     if fleet.max_nodes is not None:
         yield "fleet.max_nodes", replace(scenario, fleet=replace(fleet, max_nodes=None))
     if fleet.max_builds is not None:
         yield "fleet.max_builds", replace(scenario, fleet=replace(fleet, max_builds=None))
+    if fleet.min_build_nodes is not None:
+        yield "fleet.min_build_nodes", replace(scenario, fleet=replace(fleet, min_build_nodes=None))
+    if fleet.one_gpu_model:
+        yield "fleet.one_gpu_model", replace(scenario, fleet=replace(fleet, one_gpu_model=False))
     if fleet.spare_groups:
         yield "fleet.spare_groups", replace(scenario, fleet=replace(fleet, spare_groups=0))
 

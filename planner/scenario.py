@@ -13,6 +13,7 @@ from planner.fields import (
     Amount,
     Bytes,
     Count,
+    Flag,
     Number,
     Parsed,
     PerKwh,
@@ -35,7 +36,7 @@ def _stock(value: object) -> Mapping[str, int]:
         raise QuantityError("expected parts with a whole number each, such as 'h200-sxm: 16'")
     for part, count in value.items():
         if isinstance(count, bool) or not isinstance(count, int) or count < 0:
-            raise QuantityError(f"stock of '{part}': expected a whole number, found {count!r}")
+            raise QuantityError(f"'{part}': expected a whole number, found {count!r}")
     return dict(value)
 
 
@@ -147,6 +148,10 @@ class Fleet:
         Ids, or empty for all.
     max_builds : int
         Distinct builds in one plan.
+    min_build_nodes : int or None
+        Fewest nodes of each build in use.
+    one_gpu_model : bool
+        Whether all nodes of a plan have the same GPU.
     spare_groups : int
         Replica groups that may fail with the load still held.
     max_nodes : int or None
@@ -158,6 +163,8 @@ class Fleet:
     gpus: tuple[Text, ...] = ()
     chassis: tuple[Text, ...] = ()
     max_builds: Count | None = None
+    min_build_nodes: Count | None = None
+    one_gpu_model: Flag = False
     spare_groups: Whole = 0
     max_nodes: Count | None = None
     group_nodes: tuple[Count, ...] = (1, 2)
@@ -173,16 +180,32 @@ class Limits:
         On capex_total, cluster lines and tax included.
     power_w : int or None
         Sum of all peak watts at the site, cooling excluded.
+    sustained_power_w : int or None
+        Sum of all mean watts: peak times `finance.average_load`.
     rack_units : int or None
         Of the nodes.
+    racks : int or None
+        Most racks for nodes.
+    rack_power_w, rack_height : int or None
+        Watts and rack units that one rack offers to nodes, in place of the catalogue's.
     stock : mapping
         Part id to how many can be had.
+    minimum : mapping
+        Part id to the fewest in the machines of a plan.
+    maximum : mapping
+        Part id to the most in a plan, machines and cluster lines together.
     """
 
     budget: Amount | None = None
     power_w: Watts | None = None
+    sustained_power_w: Watts | None = None
     rack_units: Count | None = None
+    racks: Count | None = None
+    rack_power_w: Watts | None = None
+    rack_height: Count | None = None
     stock: Stock = field(default_factory=dict)
+    minimum: Stock = field(default_factory=dict)
+    maximum: Stock = field(default_factory=dict)
 
 
 @record

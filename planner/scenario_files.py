@@ -334,7 +334,7 @@ def full_path(text: str, record: type = Scenario) -> str:
     ending = [path for path in known if path.endswith("." + text)]
     if len(ending) == 1:
         return ending[0]
-    if text.startswith("limits.stock."):
+    if text.startswith(("limits.stock.", "limits.minimum.", "limits.maximum.")):
         return text
     hint = nearest(text, ending or known)
     raise InputError([Problem(f"--set {text}", 0, 0, f"no setting '{text}'", hint)])
@@ -426,6 +426,7 @@ def _unknown_names(document: Document, shelf: Shelf) -> list[Problem]:
     """Return a problem for each name that the catalogue does not know, at its place."""
     catalog, engines = shelf.catalog, shelf.engines
     every = {part: None for by_id in catalog.parts.values() for part in by_id}
+    inside = [part for kind, by_id in catalog.parts.items() if kind not in ("item", "switch") for part in by_id]
     known: list[tuple[str, str, Collection[str]]] = [
         ("model", "model", shelf.models),
         ("serving.engines", "engine", engines.engines),
@@ -434,6 +435,8 @@ def _unknown_names(document: Document, shelf: Shelf) -> list[Problem]:
         ("fleet.chassis", "chassis or system", {**catalog.chassis(), **catalog.systems()}),
         ("finance.prices", "price book", catalog.books),
         ("limits.stock", "part", every),
+        ("limits.minimum", "part of a machine", inside),
+        ("limits.maximum", "part", every),
     ]
     model = shelf.models.get(str(document.data.get("model")))
     if model is not None:

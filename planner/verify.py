@@ -123,11 +123,12 @@ def _marked(check: Check, problem: Problem, fleet: Mapping[Build, int]) -> Check
     if check.kind in ("dram_pool", "nvme_pool"):
         groups = sum(fleet.values())
         return replace(check, binding=check.slack * groups < check.have)
-    if check.kind == "builds":
+    if check.kind in ("builds", "gpu_models"):
         # At its limit says nothing: more kinds may save nothing.
         return check
     sizes = {
         "power": min((b.power_w for b in fleet), default=0),
+        "sustained": int(min((b.power_w for b in fleet), default=0) * problem.pricing.finance.average_load_fraction),
         "rack_units": min((b.n_nodes * b.core.chassis.rack_units for b in fleet), default=0),
         "nodes": min((b.n_nodes for b in fleet), default=0),
         "budget": min((b.cost_cents for b in fleet), default=0),

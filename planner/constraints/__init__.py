@@ -2,13 +2,16 @@
 
 from planner.constraints import (
     budget,
+    build_nodes,
     builds,
     decode,
     dram,
     fabric,
     first_token,
+    gpu_models,
     hbm,
     host_link,
+    minimum,
     nodes,
     nvme,
     nvme_read,
@@ -17,13 +20,16 @@ from planner.constraints import (
     power,
     prefill,
     rack_units,
+    racks,
     sessions,
     stock,
+    sustained,
 )
 from planner.constraints.base import FLEET_RULES, GROUP_LIMITS, Check, FleetRule, GroupLimit, reach
 
 __all__ = [
-    "FLEET_RULES", "GROUP_LIMITS", "Check", "FleetRule", "GroupLimit", "budget", "builds",
-    "decode", "dram", "fabric", "first_token", "hbm", "host_link", "nodes", "nvme", "nvme_read",
-    "nvme_write", "pools", "power", "prefill", "rack_units", "reach", "sessions", "stock",
+    "FLEET_RULES", "GROUP_LIMITS", "Check", "FleetRule", "GroupLimit", "budget", "build_nodes", "builds",
+    "decode", "dram", "fabric", "first_token", "gpu_models", "hbm", "host_link", "minimum", "nodes", "nvme",
+    "nvme_read", "nvme_write", "pools", "power", "prefill", "rack_units", "racks", "reach", "sessions", "stock",
+    "sustained",
 ]  # fmt: skip

@@ -17,7 +17,9 @@ from planner.problem import Problem, Situation
 from planner.program import Program
 from planner.registry import Registry
 
-Unit = Literal["sessions", "B", "B/s", "tokens/s", "ms", "W", "RU", "nodes", "cents", "pieces", "builds"]
+Unit = Literal[
+    "sessions", "B", "B/s", "tokens/s", "ms", "W", "RU", "nodes", "cents", "pieces", "builds", "models", "racks"
+]
 Depends = Literal["core", "host", "drives"]
 
 
@@ -122,6 +124,15 @@ def fleet_rule(cls: type) -> type:
     """Register a fleet rule under its kind."""
     FLEET_RULES.register(cls.kind)(cls())  # type: ignore[attr-defined]
     return cls
+
+
+_NUMBERS: dict[str, int] = {}
+
+
+def apart(text: str) -> tuple[int, int]:
+    """Return two coordinates by which dominance compares only what has the same `text`."""
+    number = _NUMBERS.setdefault(text, len(_NUMBERS))
+    return (number, -number)
 
 
 def reach(limit: GroupLimit, build: Build, at: Situation) -> int | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from planner.build import Build
+from planner.build import Build, group_pieces
 from planner.constraints import FLEET_RULES
 from planner.constraints.pools import POOLS
 from planner.costs import group_drivers
@@ -29,13 +29,23 @@ def most_groups(problem: Problem, build: Build) -> int:
     return most + problem.spares
 
 
+def _asked_groups(problem: Problem, build: Build) -> int:
+    """Return the groups of one build that alone meet every rule that asks for a least number."""
+    scenario = problem.at.scenario
+    asked = [ceil_div(scenario.fleet.min_build_nodes or 0, build.n_nodes)]
+    for part, least in scenario.limits.minimum.items():
+        each = group_pieces(build, part)
+        asked.append(ceil_div(least, each) if each else 0)
+    return max(asked)
+
+
 @lru_cache(maxsize=8)
 def make_program(problem: Problem) -> Program:
     """Return all variables and rows of a problem; asked for often, made once."""
     program = Program()
     limit = problem.at.scenario.fleet.max_nodes
     for i, build in enumerate(problem.builds):
-        most = most_groups(problem, build)
+        most = max(most_groups(problem, build), _asked_groups(problem, build))
         if limit is not None:
             most = min(most, limit // build.n_nodes)
         program.groups.append(program.add_variable(f"groups_{i}", most))

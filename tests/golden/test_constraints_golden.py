@@ -18,7 +18,7 @@ from tests.unit import tiny
 Golden = Callable[[str, str], None]
 LP = Path(__file__).parent / "files" / "lp"
 POOLED = Tiers(cache="cache", placement="pooled")
-ALL_LINES = ("budget", "power")
+ALL_LINES = ("budget", "power", "sustained", "maximum")
 """Rules that count cluster lines: their programs hold lots and racks, the others racks only."""
 
 SCENARIOS = {
@@ -29,6 +29,12 @@ SCENARIOS = {
     "nodes": tiny.scenario(fleet=Fleet(max_nodes=3)),
     "builds": tiny.scenario(fleet=Fleet(max_builds=1)),
     "stock": tiny.scenario(limits=Limits(stock={"gpu": 7, "dimm": 9})),
+    "build_nodes": tiny.scenario(fleet=Fleet(min_build_nodes=2)),
+    "gpu_models": tiny.scenario(fleet=Fleet(one_gpu_model=True)),
+    "minimum": tiny.scenario(limits=Limits(minimum={"dimm": 9})),
+    "maximum": tiny.scenario(limits=Limits(maximum={"cable": 7})),
+    "sustained": tiny.scenario(limits=Limits(sustained_power_w=3500)),
+    "racks": tiny.scenario(limits=Limits(racks=2)),
     "dram_pool": tiny.scenario(tiers=POOLED, fleet=Fleet(spare_groups=1)),
     "nvme_pool": tiny.scenario(tiers=POOLED),
 }

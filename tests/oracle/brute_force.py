@@ -9,11 +9,16 @@ lowers what survives the loss of the k largest groups. So some optimal fleet is 
 any one of its groups it no longer holds the load. The search grows fleets in one fixed order of
 builds and stops at the first that holds the load; it meets every minimal fleet, since no part of
 a minimal fleet holds the load.
+
+Fewest pieces of a part are held like a load: more groups never hold less. Where each build in use
+needs so many nodes, a build enters a fleet with its fewest groups at once and grows by one from
+there; minimal is then what holds no longer without a group above that, or without all of the build.
 """
 
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
@@ -147,6 +152,10 @@ class Oracle(LegalBuilds):
 
     def holds(self, fleet: tuple[Own, ...]) -> bool:
         """Return whether the load is held with the largest spare groups lost, in each count apart."""
+        limits = self.scenario.limits
+        pieces = parts_of(fleet) if limits.minimum else {}
+        if any(pieces.get(name, 0) < least for name, least in limits.minimum.items()):
+            return False
         spares = self.scenario.fleet.spare_groups
         needs = self.needs(fleet[0].kv, fleet[0].tp) if fleet else (1, 0, 0)
         for give, need in zip(("reach", "dram_gib", "drive_gb"), needs, strict=True):
@@ -156,7 +165,8 @@ class Oracle(LegalBuilds):
 
     def allowed(self, fleet: tuple[Own, ...], totals: Totals) -> bool:
         limits, rules = self.scenario.limits, self.scenario.fleet
-        stock = parts_of(fleet) if limits.stock else {}
+        stock = parts_of(fleet) if limits.stock or limits.maximum else {}
+        load = self.scenario.finance.average_load_fraction
         return (
             (limits.budget is None or totals.capex <= limits.budget.cents)
             and (limits.power_w is None or totals.watts <= limits.power_w)
@@ -164,6 +174,11 @@ class Oracle(LegalBuilds):
             and (rules.max_nodes is None or totals.nodes <= rules.max_nodes)
             and (rules.max_builds is None or len({b.key for b in fleet}) <= rules.max_builds)
             and all(stock.get(n, 0) + totals.items.get(n, 0) <= most for n, most in limits.stock.items())
+            and all(stock.get(n, 0) + totals.items.get(n, 0) <= most for n, most in limits.maximum.items())
+            and (limits.sustained_power_w is None or totals.watts * load <= limits.sustained_power_w)
+            and (limits.racks is None or totals.racks <= limits.racks)
+            and not (rules.one_gpu_model and len({b.key[2] for b in fleet}) > 1)
+            and all(count * b.nodes >= (rules.min_build_nodes or 0) for b, count in Counter(fleet).items())
         )
 
     # -- search ------------------------------------------------------------------------------
@@ -182,7 +197,9 @@ class Oracle(LegalBuilds):
     def can_hold(self, builds: list[Own]) -> bool:
         needs = self.needs(builds[0].kv, builds[0].tp)
         most = [max(getattr(b, give) for b in builds) for give in ("reach", "dram_gib", "drive_gb")]
-        return all(not need or best for need, best in zip(needs, most, strict=True))
+        parts = {name for b in builds for name, _ in b.parts}
+        asked = (name for name, least in self.scenario.limits.minimum.items() if least)
+        return all(not need or best for need, best in zip(needs, most, strict=True)) and parts.issuperset(asked)
 
 
 class _Search:
@@ -204,9 +221,13 @@ class _Search:
                 self.answer.best, self.answer.fleet = value, fleet
             return
         for i in range(start, len(self.builds)):
-            larger = (*fleet, self.builds[i])
+            first = not fleet or fleet[-1].key != self.builds[i].key
+            larger = fleet + (self.builds[i],) * (self.least_groups(self.builds[i]) if first else 1)
             if self.worth(larger):
                 self.grow(larger, i)
+
+    def least_groups(self, build: Own) -> int:
+        return math.ceil(Fraction(self.oracle.scenario.fleet.min_build_nodes or 1, build.nodes))
 
     def worth(self, fleet: tuple[Own, ...]) -> bool:
         """Return whether the nodes alone, without anything beside them, leave room for an optimum."""

@@ -11,6 +11,7 @@ from planner.verify import verify
 from tests.oracle.brute_force import Answer, Oracle, TooLargeError
 from tests.oracle.instances import Instance
 from tests.oracle.legal import Own, key_of
+from tests.oracle.rules import RULES_FROM, with_rules
 from tests.oracle.sizing import sized_instance
 
 
@@ -18,6 +19,8 @@ from tests.oracle.sizing import sized_instance
 def answered(seed: int) -> tuple[Instance, Oracle, Answer] | None:
     """Return the instance of `seed` with its enumerated answer; None where it has too many fleets."""
     instance = sized_instance(seed)
+    if seed >= RULES_FROM:
+        instance = with_rules(instance)
     oracle = Oracle(instance)
     try:
         return instance, oracle, oracle.solve()

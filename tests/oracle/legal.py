@@ -315,7 +315,10 @@ class LegalBuilds:
         )
         if watts > (chassis.psus - chassis.spare_psus) * chassis.psu_w:
             return None
-        racks_per = min(cluster.rack_units // chassis.rack_units, cluster.rack_w // watts)
+        site = self.scenario.limits
+        height = cluster.rack_units if site.rack_height is None else site.rack_height
+        kilowatts = cluster.rack_w if site.rack_power_w is None else site.rack_power_w
+        racks_per = min(height // chassis.rack_units, kilowatts // watts)
         if racks_per < 1:
             return None
         gib = self.tier_gib(dimms * dimm.capacity_bytes, size)

@@ -14,6 +14,7 @@ from itertools import product
 
 import pytest
 
+from planner.candidates import racks_per
 from planner.constraints import FLEET_RULES, GROUP_LIMITS, reach
 from planner.constraints.sessions import add_covering_rows, surviving
 from planner.hardware import Quantity, System
@@ -185,6 +186,55 @@ def test_builds_rule() -> None:
     assert checks(fleet(max_builds=1), "builds", {0: 1, 1: 1}) == [(2, 1, "builds", False)]
 
 
+def test_build_nodes_rule() -> None:
+    assert checks(fleet(min_build_nodes=2), "build_nodes", {0: 2, 1: 3}) == [(2, 2, "nodes", True)]
+    assert checks(fleet(min_build_nodes=2), "build_nodes", {0: 1, 1: 3}) == [(2, 1, "nodes", False)]
+    assert checks(fleet(min_build_nodes=2), "build_nodes", {1: 2}) == [(2, 2, "nodes", True)]
+
+
+def test_gpu_models_rule() -> None:
+    one = fleet(one_gpu_model=True)
+    other = replace(one.builds[1], core=replace(one.builds[1].core, gpu=tiny.gpu(id="other")))
+    mixed = replace(one, builds=(one.builds[0], other))
+    assert checks(one, "gpu_models", {0: 1, 1: 1}) == [(1, 1, "models", True)]
+    assert checks(mixed, "gpu_models", {0: 1, 1: 1}) == [(2, 1, "models", False)]
+    assert checks(mixed, "gpu_models", {1: 3}) == [(1, 1, "models", True)]
+
+
+def test_minimum_rule_counts_machines_alone() -> None:
+    problem = limits(minimum={"dimm": 8, "switch": 1})
+    assert checks(problem, "minimum", {0: 2, 1: 1}) == [(8, 8, "pieces", True), (1, 0, "pieces", False)]
+
+
+def test_maximum_rule_counts_cluster_lines_too() -> None:
+    # Two cables a node.
+    assert checks(limits(maximum={"cable": 5}), "maximum", {0: 2, 1: 1}) == [(6, 5, "pieces", False)]
+    assert checks(limits(maximum={"cable": 6}), "maximum", {0: 2, 1: 1}) == [(6, 6, "pieces", True)]
+
+
+def test_sustained_power_rule() -> None:
+    # 3,150 W peak, see above; 75 % of it is 2,362.5 W.
+    finance = replace(tiny.scenario().finance, average_load_fraction=75 * PERCENT)
+    for watts, met in ((2363, True), (2362, False)):
+        asked = tiny.scenario(limits=Limits(sustained_power_w=watts), finance=finance)
+        assert checks(tiny.problem(asked, (8, 12)), "sustained", {0: 3}) == [(2363, watts, "W", met)]
+
+
+def test_racks_rule() -> None:
+    # 10 RU for nodes of 4: two to a rack.
+    assert checks(limits(racks=2), "racks", {0: 3, 1: 1}) == [(2, 2, "racks", True)]
+    assert checks(limits(racks=2), "racks", {0: 3, 1: 2}) == [(3, 2, "racks", False)]
+
+
+def test_rack_of_the_site_in_place_of_the_catalogue() -> None:
+    # A node of 4 RU and 850 W.
+    build, parts = tiny.problem().builds[0], tiny.catalog()
+    assert racks_per(build, parts, Limits()) == 2
+    assert racks_per(build, parts, Limits(rack_height=40)) == 2
+    assert racks_per(build, parts, Limits(rack_height=40, rack_power_w=8500)) == 10
+    assert racks_per(build, parts, Limits(rack_height=3)) == 0
+
+
 def test_stock_rule_counts_pieces() -> None:
     problem = limits(stock={"gpu": 6, "dimm": 7})
     # Build 0 has 2 DIMMs, build 1 has 4.
@@ -227,6 +277,7 @@ def test_pool_of_drives() -> None:
 
 def test_every_rule_has_a_test_here() -> None:
     tested = {"sessions", "budget", "power", "rack_units", "nodes", "builds", "stock", "dram_pool", "nvme_pool"}
+    tested |= {"build_nodes", "gpu_models", "minimum", "maximum", "sustained", "racks"}
     assert set(FLEET_RULES) == tested
     assert set(GROUP_LIMITS) == set(BY_HAND)
 

@@ -1,0 +1,58 @@
+"""The buyer's rules, drawn over instances from a seed on: each near what the best fleet without them takes."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from random import Random
+
+from planner.scenario import Limits
+from tests.oracle.brute_force import Oracle, TooLargeError, parts_of
+from tests.oracle.instances import Instance
+from tests.oracle.legal import Own
+
+RULES_FROM = 20_000
+"""Seeds below have none, so that what they once found stays found."""
+
+MACHINE_KINDS = ("gpu", "cpu", "dimm", "drive", "nic", "chassis", "system")
+
+
+def with_rules(instance: Instance) -> Instance:
+    """Return the instance with some of the buyer's rules."""
+    rng = Random(f"rules of {instance.seed}")
+    try:
+        oracle = Oracle(instance)
+        fleet = oracle.solve().fleet
+    except TooLargeError:
+        return instance
+    return replace(instance, scenario=_ruled(instance, rng, oracle, fleet))
+
+
+def _ruled(instance: Instance, rng: Random, oracle: Oracle, fleet: tuple[Own, ...]):  # type: ignore[no-untyped-def]
+    scenario, used = instance.scenario, parts_of(fleet)
+    totals = oracle.totals(fleet)
+
+    def often(percent: int) -> bool:
+        return rng.random() * 100 < percent
+
+    rules = replace(
+        scenario.fleet, min_build_nodes=rng.choice((2, 2, 3)) if often(20) else None, one_gpu_model=often(20)
+    )
+    minimum, maximum = {}, {}
+    inside = [part for kind in MACHINE_KINDS for part in instance.shelf.catalog.parts[kind]]
+    anything = [part for by_id in instance.shelf.catalog.parts.values() for part in by_id]
+    if often(20):
+        for part in rng.sample(inside, rng.randint(1, 2)):
+            minimum[part] = max(0, used.get(part, 0) + rng.randint(-1, 3))
+    if often(20):
+        for part in rng.sample(anything, rng.randint(1, 2)):
+            maximum[part] = max(0, used.get(part, 0) + totals.items.get(part, 0) + rng.randint(-3, 2))
+    mean = math.ceil(totals.watts * scenario.finance.average_load_fraction)
+    limits: Limits = replace(
+        scenario.limits, minimum=minimum, maximum=maximum,
+        sustained_power_w=max(1, mean * rng.randint(75, 140) // 100) if often(20) else None,
+        racks=max(1, totals.racks + rng.randint(-1, 1)) if often(20) else None,
+        rack_power_w=rng.randint(2, 14) * 1000 if often(8) else None,
+        rack_height=rng.randint(4, 24) if often(8) else None,
+    )  # fmt: skip
+    return replace(scenario, fleet=rules, limits=limits)
