@@ -194,7 +194,9 @@ def _pairs(
             continue
         legal.append(build)
         adds = tuple(map(add, host.adds, drive.adds))
-        vectors.append((*adds, -build.reach, -racks_per(build, catalog, at.scenario.limits)))
+        per = racks_per(build, catalog, at.scenario.limits)
+        # Nodes that share a rack are lost with it: fewer are better then, too.
+        vectors.append((*adds, -build.reach, -per, per if at.scenario.fleet.spare_racks else 0))
     return [legal[i] for i in undominated(vectors)]
 
 
@@ -303,7 +305,9 @@ def _adds(
     limits = at.scenario.limits
     most = tuple(pieces.get(part, 0) for part in (*limits.stock, *limits.maximum))
     least = tuple(-pieces.get(part, 0) for part in limits.minimum)
-    return (cents, tax, watts, *pool, *most, *least)
+    # Fewer watts let more nodes share a rack, and be lost with it.
+    warm = -watts if at.scenario.fleet.spare_racks else 0
+    return (cents, tax, watts, warm, *pool, *most, *least)
 
 
 def _reach(build: Build, depends: str, at: Situation) -> int:

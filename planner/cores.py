@@ -9,6 +9,7 @@ from planner.budget import Launch, default_batch, known_budget
 from planner.build import Core
 from planner.copies import stored_copies
 from planner.demand import footprint, scenario_caches
+from planner.eligibility import catalog_vendors, vendor_fault
 from planner.engines import Cache, Engine
 from planner.errors import InputError, nearest
 from planner.hardware import Chassis, Gpu, System
@@ -19,7 +20,7 @@ from planner.models import Model
 from planner.pool import kv_pool, pool_fault
 from planner.scenario import Scenario
 
-STAGES = ("format", "layout", "memory", "slots", "limits", "first token", "power")
+STAGES = ("eligibility", "format", "layout", "memory", "slots", "limits", "first token", "power")
 """The tests that builds undergo, in order; the last one that any build reached says most."""
 
 
@@ -95,6 +96,8 @@ def offer(scenario: Scenario, shelf: Shelf) -> Offer:
     known("cache", (scenario.tiers.cache,), shelf.engines.caches)
     known("GPU", scenario.fleet.gpus, catalog.gpus())
     known("chassis or system", scenario.fleet.chassis, {**catalog.chassis(), **catalog.systems()})
+    for key in ("vendors", "without_vendors"):
+        known(f"vendor in 'fleet.{key}'", getattr(scenario.fleet, key), catalog_vendors(catalog))
     known("price book", (scenario.finance.prices,), catalog.books)
     every = {part: None for by_id in catalog.parts.values() for part in by_id}
     for key in ("stock", "minimum", "maximum"):
@@ -158,6 +161,10 @@ def _machines(scenario: Scenario, shelf: Shelf) -> Iterator[tuple[Chassis, Gpu, 
 def cores(scenario: Scenario, shelf: Shelf, found: Offer, rejected: Rejections) -> Iterator[Core]:
     """Yield the legal cores; count why others are not."""
     for chassis, gpu, system in found.machines:
+        barred = vendor_fault(scenario.fleet, chassis, gpu, system)
+        if barred:
+            rejected.add("eligibility", barred)
+            continue
         for engine in found.engines:
             for kv in found.caches:
                 fault = kv_fault(engine, kv, found.model, gpu)

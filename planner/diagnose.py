@@ -78,6 +78,10 @@ def _without_each(scenario: Scenario) -> Iterator[tuple[str, Scenario]]:
         yield "fleet.one_gpu_model", replace(scenario, fleet=replace(fleet, one_gpu_model=False))
     if fleet.spare_groups:
         yield "fleet.spare_groups", replace(scenario, fleet=replace(fleet, spare_groups=0))
+    if fleet.spare_nodes:
+        yield "fleet.spare_nodes", replace(scenario, fleet=replace(fleet, spare_nodes=0))
+    if fleet.spare_racks:
+        yield "fleet.spare_racks", replace(scenario, fleet=replace(fleet, spare_racks=0))
 
 
 def _broken(scenario: Scenario, relaxed: Problem, counts: Mapping[int, int]) -> Iterator[Check]:

@@ -198,8 +198,8 @@ def _beside(solved: Solved, shelf: Shelf, solver: str, deadline: float | None) -
     scenario, pricing, candidates = solved.scenario, solved.problem.pricing, solved.candidates
     question = _Question(scenario, solved.problem.at, pricing, candidates, solver, deadline)
     spare = None
-    if scenario.fleet.spare_groups:
-        lean = replace(scenario, fleet=replace(scenario.fleet, spare_groups=0))
+    if solved.problem.spares or scenario.fleet.spare_racks:
+        lean = replace(scenario, fleet=replace(scenario.fleet, spare_groups=0, spare_nodes=0, spare_racks=0))
         without = replace(question, scenario=lean, at=Situation.of(lean)).optimum(candidates.every)
         spare = solved.capex - without.capex if without else None
     taken = {build.core.gpu for build in solved.fleet}
@@ -247,7 +247,7 @@ def _assemble(solved: Solved, shelf: Shelf, checked: Verification, beside: _Besi
         power_w=fleet_power_w(problem.pricing, fleet),
         racks=fleet_drivers(fleet, shelf.catalog)["racks"],
         capacity_only=scenario.workload.rates is None,
-        spare_groups=scenario.fleet.spare_groups, spare_cents=beside.spare_cents,
+        spare_groups=problem.spares, spare_cents=beside.spare_cents,
         runner_up=beside.runner_up, mean_capex_cents=beside.mean_capex, mean_nodes=beside.mean_nodes,
         kv_formats=tuple(first.core.model.attention[0].formats()),
         sources=_price_sources(lines, shelf),

@@ -75,8 +75,12 @@ class Problem:
 
     @property
     def spares(self) -> int:
-        """Groups that may be lost with the load still held."""
-        return self.at.scenario.fleet.spare_groups
+        """Groups that may be lost with the load still held.
+
+        Lost nodes take their groups with them; at worst each is of another group.
+        """
+        fleet = self.at.scenario.fleet
+        return max(fleet.spare_groups, fleet.spare_nodes)
 
     def fleet(self, counts: Mapping[int, int]) -> dict[Build, int]:
         """Return counts by build instead of by index."""

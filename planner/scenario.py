@@ -146,6 +146,9 @@ class Fleet:
     ----------
     gpus, chassis : tuple of str
         Ids, or empty for all.
+    vendors, without_vendors : tuple of str
+        Makers of GPU, chassis and system: all must be among the first, where it is not empty,
+        and none among the second.
     max_builds : int
         Distinct builds in one plan.
     min_build_nodes : int or None
@@ -154,6 +157,9 @@ class Fleet:
         Whether all nodes of a plan have the same GPU.
     spare_groups : int
         Replica groups that may fail with the load still held.
+    spare_nodes, spare_racks : int
+        Nodes, and racks with all nodes in them, that may fail so; each node takes its whole
+        group with it. Each kind of failure is held on its own. Racks: 0 or 1.
     max_nodes : int or None
         Most nodes.
     group_nodes : tuple of int
@@ -162,10 +168,14 @@ class Fleet:
 
     gpus: tuple[Text, ...] = ()
     chassis: tuple[Text, ...] = ()
+    vendors: tuple[Text, ...] = ()
+    without_vendors: tuple[Text, ...] = ()
     max_builds: Count | None = None
     min_build_nodes: Count | None = None
     one_gpu_model: Flag = False
     spare_groups: Whole = 0
+    spare_nodes: Whole = 0
+    spare_racks: Whole = 0
     max_nodes: Count | None = None
     group_nodes: tuple[Count, ...] = (1, 2)
 

@@ -15,6 +15,7 @@ from typing import Any
 
 from planner.datafiles import data_folder, shown_name
 from planner.documents import Document, Key, Mark, parse_document, read_document
+from planner.eligibility import catalog_vendors
 from planner.errors import InputError, Problem, nearest
 from planner.evidence import SourceList
 from planner.fields import file_key
@@ -34,6 +35,8 @@ _LISTS = (
     "fleet.gpus",
     "fleet.chassis",
     "fleet.instances",
+    "fleet.vendors",
+    "fleet.without_vendors",
 )
 _BESIDE_A_SPLIT = (
     "'{key}' is about sessions, and 'service.profile' sends each request to any instance: with both, sessions would be "
@@ -366,6 +369,8 @@ def _contradictions(document: Document, scenario: Scenario, shelf: Shelf | None)
             found.append(("workload.rates.answer", message))
     if not scenario.fleet.group_nodes:
         found.append(("fleet.group_nodes", "is empty; name at least 1, for groups of one node"))
+    if scenario.fleet.spare_racks > 1:
+        found.append(("fleet.spare_racks", "the loss of several racks at once is not modelled; expected 0 or 1"))
     if shelf is not None:
         found += _beyond(scenario, shelf)
     return [document.problem(tuple(key.split(".")), message) for key, message in found]
@@ -433,6 +438,8 @@ def _unknown_names(document: Document, shelf: Shelf) -> list[Problem]:
         ("tiers.cache", "cache", engines.caches),
         ("fleet.gpus", "GPU", catalog.gpus()),
         ("fleet.chassis", "chassis or system", {**catalog.chassis(), **catalog.systems()}),
+        ("fleet.vendors", "vendor", catalog_vendors(catalog)),
+        ("fleet.without_vendors", "vendor", catalog_vendors(catalog)),
         ("finance.prices", "price book", catalog.books),
         ("limits.stock", "part", every),
         ("limits.minimum", "part of a machine", inside),

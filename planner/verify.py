@@ -120,7 +120,7 @@ def _marked(check: Check, problem: Problem, fleet: Mapping[Build, int]) -> Check
     if check.kind == "sessions":
         least = min((build.reach for build in fleet), default=0)
         return replace(check, binding=check.slack * problem.at.scale < least)
-    if check.kind in ("dram_pool", "nvme_pool"):
+    if check.kind in ("dram_pool", "nvme_pool", "spare_racks"):
         groups = sum(fleet.values())
         return replace(check, binding=check.slack * groups < check.have)
     if check.kind in ("builds", "gpu_models"):

@@ -22,6 +22,7 @@ from planner.constraints import (
     rack_units,
     racks,
     sessions,
+    spare_racks,
     stock,
     sustained,
 )
@@ -30,6 +31,6 @@ from planner.constraints.base import FLEET_RULES, GROUP_LIMITS, Check, FleetRule
 __all__ = [
     "FLEET_RULES", "GROUP_LIMITS", "Check", "FleetRule", "GroupLimit", "budget", "build_nodes", "builds",
     "decode", "dram", "fabric", "first_token", "gpu_models", "hbm", "host_link", "minimum", "nodes", "nvme",
-    "nvme_read", "nvme_write", "pools", "power", "prefill", "rack_units", "racks", "reach", "sessions", "stock",
-    "sustained",
+    "nvme_read", "nvme_write", "pools", "power", "prefill", "rack_units", "racks", "reach", "sessions",
+    "spare_racks", "stock", "sustained",
 ]  # fmt: skip

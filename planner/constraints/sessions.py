@@ -39,14 +39,20 @@ class OpenSessions:
         yield Check(self.kind, label, problem.at.open, have, "sessions", self.formula)
 
 
-def surviving(capacities: Sequence[int], counts: Mapping[int, int], spares: int) -> int:
-    """Return the capacity left after losing the `spares` largest groups in use."""
-    owned = sorted((capacities[i] for i, n in counts.items() for _ in range(min(n, spares))), reverse=True)
+def surviving(
+    capacities: Sequence[int], counts: Mapping[int, int], spares: int, at_risk: Sequence[bool] | None = None
+) -> int:
+    """Return the capacity left after losing the `spares` largest groups in use, of those `at_risk`."""
+    risky = [i for i in counts if at_risk is None or at_risk[i]]
+    owned = sorted((capacities[i] for i in risky for _ in range(min(counts[i], spares))), reverse=True)
     return sum(capacities[i] * n for i, n in counts.items()) - sum(owned[:spares])
 
 
-def add_covering_rows(program: Program, name: str, capacities: Sequence[int], need: int, spares: int) -> None:
-    """Add sum c * x - loss >= need, where the loss is that of the `spares` largest in use.
+def add_covering_rows(
+    program: Program, name: str, capacities: Sequence[int], need: int, spares: int,
+    at_risk: Sequence[bool] | None = None,
+) -> None:  # fmt: skip
+    """Add sum c * x - loss >= need, where the loss is that of the `spares` largest in use, of those `at_risk`.
 
     With levels c_1 < ... < c_T, N_t the groups of capacity c_t or more and binaries u_tj,
     loss = sum_t sum_j (c_t - c_(t-1)) u_tj, where N_t <= (j - 1) + (U_t - j + 1) u_tj makes
@@ -55,18 +61,19 @@ def add_covering_rows(program: Program, name: str, capacities: Sequence[int], ne
     the same and bound the relaxation more tightly.
     """
     terms = {program.groups[i]: c for i, c in enumerate(capacities)}
+    losses = [c if at_risk is None or at_risk[i] else 0 for i, c in enumerate(capacities)]
     below, above = 0, -1
-    for t, level in enumerate(sorted({c for c in capacities if c > 0}) if spares else ()):
+    for t, level in enumerate(sorted({c for c in losses if c > 0}) if spares else ()):
         first = program.add_variable(f"lost_{name}_{t}_1", 1)
         terms[first] = below - level
-        for i, c in enumerate(capacities):
+        for i, c in enumerate(losses):
             if c == level:
                 group = program.groups[i]
                 row = {group: 1, first: -program.variables[group].upper}
                 program.add_row(f"lost_{name}_{t}_{i}", row, "<=", 0)
         if above >= 0:
             program.add_row(f"fall_{name}_{t}", {above: 1, first: -1}, ">=", 0)
-        _add_further_losses(program, name, capacities, (t, level, below), spares, terms)
+        _add_further_losses(program, name, losses, (t, level, below), spares, terms)
         below, above = level, first
     program.add_row(name, terms, ">=", need)
 
@@ -74,14 +81,14 @@ def add_covering_rows(program: Program, name: str, capacities: Sequence[int], ne
 def _add_further_losses(
     program: Program,
     name: str,
-    capacities: Sequence[int],
+    losses: Sequence[int],
     step: tuple[int, int, int],
     spares: int,
     terms: dict[int, int],
 ) -> None:
     """Add u_tj for j = 2 ... k at one level; `step` is the level's number, value and the one below."""
     t, level, below = step
-    at_least = [program.groups[i] for i, c in enumerate(capacities) if c >= level]
+    at_least = [program.groups[i] for i, c in enumerate(losses) if c >= level]
     most = sum(program.variables[g].upper for g in at_least)
     for j in range(2, spares + 1):
         lost = program.add_variable(f"lost_{name}_{t}_{j}", 1)

@@ -26,7 +26,9 @@ def most_groups(problem: Problem, build: Build) -> int:
             have = pool.units(build, at)
             if pool.active(at) and have > 0:
                 most = max(most, ceil_div(pool.need_units(build, at), have))
-    return most + problem.spares
+    # A rack that takes c nodes of this build, lost with all of them, takes at most c groups.
+    in_a_rack = build.racks_per if at.scenario.fleet.spare_racks else 0
+    return most + max(problem.spares, in_a_rack)
 
 
 def _asked_groups(problem: Problem, build: Build) -> int:

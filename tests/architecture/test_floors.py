@@ -19,7 +19,7 @@ FLOORS = [
     *("errors", "units", "datafiles", "evidence", "dominance"),
     *("registry", "documents", "fields", "program"),
     *("attention", "paging", "prices", "profiles", "engines", "enginelogs", "reading", "workload"),
-    *("hardware", "scenario", "split_scenario", "models", "topology", "assembly", "kvcache", "layout"),
+    *("hardware", "scenario", "split_scenario", "models", "topology", "assembly", "eligibility", "kvcache", "layout"),
     *("weights", "budget", "pool", "copies", "doubts", "importing"),
     *("catalog_checks", "loading", "scenario_files", "schema"),
     *("demand", "build", "service", "cores", "costs", "problem", "constraints", "plan"),

@@ -34,6 +34,7 @@ SCENARIOS = {
     "minimum": tiny.scenario(limits=Limits(minimum={"dimm": 9})),
     "maximum": tiny.scenario(limits=Limits(maximum={"cable": 7})),
     "sustained": tiny.scenario(limits=Limits(sustained_power_w=3500)),
+    "spare_racks": tiny.scenario(fleet=Fleet(spare_racks=1)),
     "racks": tiny.scenario(limits=Limits(racks=2)),
     "dram_pool": tiny.scenario(tiers=POOLED, fleet=Fleet(spare_groups=1)),
     "nvme_pool": tiny.scenario(tiers=POOLED),

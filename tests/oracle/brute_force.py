@@ -17,6 +17,7 @@ there; minimal is then what holds no longer without a group above that, or witho
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -156,12 +157,28 @@ class Oracle(LegalBuilds):
         pieces = parts_of(fleet) if limits.minimum else {}
         if any(pieces.get(name, 0) < least for name, least in limits.minimum.items()):
             return False
-        spares = self.scenario.fleet.spare_groups
         needs = self.needs(fleet[0].kv, fleet[0].tp) if fleet else (1, 0, 0)
         for give, need in zip(("reach", "dram_gib", "drive_gb"), needs, strict=True):
-            if sum(sorted((getattr(b, give) for b in fleet), reverse=True)[spares:]) < need:
+            gives = [getattr(b, give) for b in fleet]
+            if any(sum(gives) - sum(gives[i] for i in lost) < need for lost in self.failures(fleet)):
                 return False
         return True
+
+    def failures(self, fleet: tuple[Own, ...]) -> Iterator[tuple[int, ...]]:
+        """Yield what may fail at once, as places of groups in the fleet; each kind of failure on its own."""
+        rules, every = self.scenario.fleet, range(len(fleet))
+        yield from itertools.combinations(every, min(rules.spare_groups, len(fleet)))
+        if rules.spare_nodes:
+            nodes = [i for i in every for _ in range(fleet[i].nodes)]
+            yield from {
+                tuple(sorted(set(lost))) for lost in itertools.combinations(nodes, min(len(nodes), rules.spare_nodes))
+            }
+        if rules.spare_racks:
+            # Whatever nodes may share a rack: no more than the class of each of them says.
+            for size in range(1, len(fleet) + 1):
+                for inside in itertools.combinations(every, size):
+                    if all(fleet[i].racks_per >= size for i in inside):
+                        yield inside
 
     def allowed(self, fleet: tuple[Own, ...], totals: Totals) -> bool:
         limits, rules = self.scenario.limits, self.scenario.fleet

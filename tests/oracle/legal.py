@@ -208,6 +208,9 @@ class LegalBuilds:
     def ways(self) -> Iterator[Way]:
         serving, fleet = self.scenario.serving, self.scenario.fleet
         for chassis, gpu, system in self.machines():
+            makers = {gpu.vendor, chassis.vendor, system.vendor if system else gpu.vendor} - {"any"}
+            if makers & set(fleet.without_vendors) or (fleet.vendors and makers - set(fleet.vendors)):
+                continue
             if fleet.gpus and gpu.id not in fleet.gpus:
                 continue
             for weights in serving.weights:

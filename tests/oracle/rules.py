@@ -20,12 +20,26 @@ MACHINE_KINDS = ("gpu", "cpu", "dimm", "drive", "nic", "chassis", "system")
 def with_rules(instance: Instance) -> Instance:
     """Return the instance with some of the buyer's rules."""
     rng = Random(f"rules of {instance.seed}")
+    instance = _marked(instance, rng)
+    if rng.random() < 0.7:
+        # Room for the rules to bind: without the limits that others have drawn.
+        free = replace(instance.scenario, limits=Limits(), fleet=replace(instance.scenario.fleet, max_nodes=None))
+        instance = replace(instance, scenario=free)
     try:
         oracle = Oracle(instance)
         fleet = oracle.solve().fleet
     except TooLargeError:
         return instance
     return replace(instance, scenario=_ruled(instance, rng, oracle, fleet))
+
+
+def _marked(instance: Instance, rng: Random) -> Instance:
+    """Give machines their makers."""
+    catalog, parts = instance.shelf.catalog, dict(instance.shelf.catalog.parts)
+    for kind, makers in (("gpu", "GH"), ("chassis", "CDG"), ("system", ("any", "S", "C"))):
+        parts[kind] = {name: replace(part, vendor=rng.choice(makers)) for name, part in parts[kind].items()}
+    shelf = replace(instance.shelf, catalog=replace(catalog, parts=parts))
+    return replace(instance, shelf=shelf)
 
 
 def _ruled(instance: Instance, rng: Random, oracle: Oracle, fleet: tuple[Own, ...]):  # type: ignore[no-untyped-def]
@@ -35,9 +49,13 @@ def _ruled(instance: Instance, rng: Random, oracle: Oracle, fleet: tuple[Own, ..
     def often(percent: int) -> bool:
         return rng.random() * 100 < percent
 
+    makers = sorted({p.vendor for kind in ("gpu", "chassis") for p in instance.shelf.catalog.parts[kind].values()})
     rules = replace(
-        scenario.fleet, min_build_nodes=rng.choice((2, 2, 3)) if often(20) else None, one_gpu_model=often(20)
-    )
+        scenario.fleet, min_build_nodes=rng.choice((2, 2, 3)) if often(20) else None, one_gpu_model=often(20),
+        vendors=tuple(rng.sample(makers, max(1, len(makers) - 1))) if often(6) else (),
+        without_vendors=(rng.choice(makers),) if often(12) else (),
+        spare_nodes=rng.choice((1, 2)) if often(12) else 0, spare_racks=int(often(20)),
+    )  # fmt: skip
     minimum, maximum = {}, {}
     inside = [part for kind in MACHINE_KINDS for part in instance.shelf.catalog.parts[kind]]
     anything = [part for by_id in instance.shelf.catalog.parts.values() for part in by_id]

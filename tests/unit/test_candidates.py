@@ -11,9 +11,10 @@ from planner import dominance
 from planner.candidates import find_candidates, populations
 from planner.cores import Rejections, cores, offer
 from planner.dominance import undominated
+from planner.eligibility import vendor_fault
 from planner.errors import InfeasibleError, InputError, PriceMissingError
 from planner.planning import pricing_of
-from planner.scenario import Scenario
+from planner.scenario import Fleet, Scenario
 from tests.unit import tiny
 from tests.unit.tiny import GIB, shelf, shipped
 
@@ -107,6 +108,29 @@ def limited_to(**changes: object) -> Scenario:
 def test_only_named_gpus_and_chassis_are_offered() -> None:
     assert all("/ h200-sxm /" in name for name in found(limited_to(gpus=("h200-sxm",))))
     assert all(name.startswith("dgx-h200 ") for name in found(limited_to(chassis=("dgx-h200",))))
+
+
+def test_only_allowed_vendors_are_offered() -> None:
+    dell = found(limited_to(vendors=("Dell", "NVIDIA"), gpus=("h200-sxm",)))
+    assert dell and all(name.startswith(("dell-", "dgx-")) for name in dell)
+    assert not any(name.startswith("dgx-") for name in found(limited_to(without_vendors=("Dell",), gpus=("mi300x",))))
+
+
+def test_vendor_that_is_not_allowed_is_told() -> None:
+    with pytest.raises(InfeasibleError, match=r"h200-sxm: its vendor NVIDIA is not among 'fleet.vendors'"):
+        found(limited_to(vendors=("Dell",), gpus=("h200-sxm",)))
+    with pytest.raises(InfeasibleError, match=r"mi300x: its vendor AMD is among 'fleet.without_vendors'"):
+        found(limited_to(without_vendors=("AMD",), gpus=("mi300x",)))
+    with pytest.raises(InputError, match=r"unknown vendor in 'fleet.vendors' 'dell'.*Dell"):
+        found(limited_to(vendors=("dell",)))
+
+
+def test_machines_that_many_sell_have_no_vendor_of_their_own() -> None:
+    shelf_of = shelf().catalog
+    system = shelf_of.systems()["cn-h200-8"]
+    chassis, gpu = shelf_of.chassis()[system.chassis], shelf_of.gpus()[system.gpu]
+    assert vendor_fault(Fleet(vendors=("NVIDIA", "IEIT")), chassis, gpu, system) == ""
+    assert "IEIT" in vendor_fault(Fleet(without_vendors=("IEIT",)), chassis, gpu, system)
 
 
 def test_format_that_a_gpu_lacks_is_told() -> None:

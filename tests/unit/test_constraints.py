@@ -160,6 +160,29 @@ def test_sessions_rule() -> None:
     assert checks(fleet(spare_groups=1), "sessions", {0: 3}) == [(20, 16, "sessions", False)]
 
 
+def test_lost_nodes_are_lost_groups_at_worst() -> None:
+    assert checks(fleet(spare_nodes=1), "sessions", {0: 3}) == [(20, 16, "sessions", False)]
+    assert fleet(spare_nodes=1, spare_groups=2).spares == fleet(spare_nodes=2).spares == 2
+
+
+def test_spare_racks_rule() -> None:
+    # Two nodes to a rack: one of each hosts 8 + 12, the largest two 24.
+    assert checks(fleet(spare_racks=1), "spare_racks", {0: 2, 1: 2}) == [(20, 16, "sessions", False)]
+    assert checks(fleet(spare_racks=1), "spare_racks", {0: 1, 1: 3}) == [(20, 20, "sessions", True)]
+    # A node that has a rack to itself does not stand with another, which may stand in its rack all the same.
+    problem = fleet(spare_racks=1)
+    large = replace(problem.builds[0], reach=30 * problem.at.scale, racks_per=1)
+    apart = replace(problem, builds=(large, problem.builds[1]))
+    assert checks(apart, "spare_racks", {0: 1, 1: 2}) == [(20, 24, "sessions", True)]
+    assert checks(apart, "spare_racks", {0: 1, 1: 1}) == [(20, 12, "sessions", False)]
+
+
+def test_spare_racks_of_a_pool() -> None:
+    asked = tiny.scenario(tiers=POOLED, fleet=Fleet(spare_racks=1))
+    found = checks(tiny.problem(asked, (8, 12)), "spare_racks", {0: 1, 1: 3})
+    assert found == [(20, 20, "sessions", True), (GIB, 286 * GIB, "B", True), (GB, 3200 * GB, "B", True)]
+
+
 def test_budget_rule() -> None:
     # Three nodes cost 29,326.12: see test_costs.
     for cents, met in ((2_932_612, True), (2_932_611, False)):
@@ -277,7 +300,7 @@ def test_pool_of_drives() -> None:
 
 def test_every_rule_has_a_test_here() -> None:
     tested = {"sessions", "budget", "power", "rack_units", "nodes", "builds", "stock", "dram_pool", "nvme_pool"}
-    tested |= {"build_nodes", "gpu_models", "minimum", "maximum", "sustained", "racks"}
+    tested |= {"build_nodes", "gpu_models", "minimum", "maximum", "sustained", "racks", "spare_racks"}
     assert set(FLEET_RULES) == tested
     assert set(GROUP_LIMITS) == set(BY_HAND)
 
