@@ -20,6 +20,7 @@ from planner.constraints.nvme import tier_gb
 from planner.cores import Offer, Rejections, cores, offer
 from planner.costs import Pricing, group_drivers
 from planner.dominance import undominated
+from planner.eligibility import late_fault, region_fault
 from planner.errors import InfeasibleError, PriceMissingError
 from planner.hardware import Catalog, Chassis, Cpu, Dimm
 from planner.loading import Shelf
@@ -135,9 +136,8 @@ def _by_machine(
         if scenario.service is not None and seconds > scenario.service.first_token_s:
             rejected.add("first token", _late(core))
             continue
-        missing = pricing.unpriced(_fixed_parts(core, shelf.catalog))
-        if missing:
-            rejected.add_unpriced(missing)
+        fixed = tuple(_fixed_parts(core, shelf.catalog))
+        if _not_to_be_had((*core.nics, _boot(core, shelf.catalog)), fixed, pricing, at, rejected):
             continue
         stored = core.pool_key if at.pooled else (core.footprint.kv, core.footprint.copies)
         key = (core.chassis, core.gpu, core.system, core.n_nodes, core.fabric_nics, stored)
@@ -145,6 +145,29 @@ def _by_machine(
     for ways in groups.values():
         rank = {seconds: i for i, seconds in enumerate(sorted({way.seconds for way in ways}))}
         yield [ways[i] for i in undominated([(-way.reach, rank[way.seconds]) for way in ways])]
+
+
+def _not_to_be_had(
+    inside: Iterable[str], paid: Iterable[str], pricing: Pricing, at: Situation, rejected: Rejections
+) -> bool:
+    """Return whether region, delivery or a missing price keep parts out of a plan, and say why.
+
+    `inside` is what stands in the machine, `paid` what is bought for it: a whole system is bought
+    as one.
+    """
+    paid = tuple(paid)
+    here = region_fault(at.scenario.fleet.region, map(pricing.catalog.find, inside))
+    late = late_fault(at.scenario.limits, pricing.book, paid)
+    missing = pricing.unpriced(iter(paid))
+    if here or late:
+        rejected.add("region" if here else "delivery", here or late)
+    elif missing:
+        rejected.add_unpriced(missing)
+    return bool(here or late or missing)
+
+
+def _boot(core: Core, catalog: Catalog) -> str:
+    return core.system.boot.part if core.system else catalog.cluster.boot_drive
 
 
 def _late(core: Core) -> str:
@@ -268,9 +291,8 @@ def _halves(
     kept = []
     for build in options:
         rows = _paid_parts(build, depends)
-        missing = pricing.unpriced(part for part, count in rows if count)
-        if missing:
-            rejected.add_unpriced(missing)
+        inside = (build.cpu.id, build.dimm.id) if depends == "host" else ((build.drive.id,) if build.drive else ())
+        if _not_to_be_had(inside, (part for part, count in rows if count), pricing, at, rejected):
             continue
         hosted = _reach(build, depends, at)
         if hosted == 0:

@@ -59,6 +59,8 @@ def _named_sources(record: Any) -> Iterator[tuple[Key, str]]:
     for key, field in lists.items():
         for i, item in enumerate(getattr(record, key, ())):
             yield from (((key, i, field), name) for name in getattr(item, field, ()))
+            lead = getattr(item, "lead_time", None)
+            yield from (((key, i, "lead_time", "sources"), name) for name in (lead.sources if lead else ()))
 
 
 def _prices(entries: Iterable[Entry]) -> Iterator[Problem]:
@@ -83,6 +85,10 @@ def _price(entry: Entry, at: Key, price: Any) -> Iterator[Problem]:
         found = getattr(price, case).currency
         if found != currency:
             yield entry.problem((*at, case), f"price of '{price.part}' is in {found}, the book in {currency}")
+    lead = price.lead_time
+    if lead is not None and not (lead.sources or lead.derived or lead.assumed):
+        hint = "add 'sources: [...]', 'derived: formula' or 'assumed: why'"
+        yield entry.problem((*at, "lead_time"), f"lead time of '{price.part}' has no evidence", hint)
     if not (price.sources or price.derived or price.assumed):
         hint = "add 'sources: [...]', 'derived: formula' or 'assumed: why'"
         yield entry.problem(at, f"price of '{price.part}' has no evidence", hint)

@@ -8,6 +8,7 @@ from fractions import Fraction
 from planner.build import Build
 from planner.cores import Rejections
 from planner.costs import Pricing
+from planner.eligibility import late_fault, region_fault
 from planner.plan import Plan
 from planner.scenario import Scenario
 from planner.units import format_gib, format_money, format_share
@@ -39,6 +40,7 @@ def plan_warnings(
         *_prefill(plan),
         *_prices(plan, fleet, pricing),
         *_unpriced(rejected, pricing),
+        *_to_be_had(plan, scenario, pricing),
     )
 
 
@@ -200,3 +202,20 @@ def _unpriced(rejected: Rejections, pricing: Pricing) -> Iterator[str]:
     if parts:
         names = ", ".join(parts)
         yield f"not offered for want of a price in '{pricing.book.id}': {names}"
+
+
+def _to_be_had(plan: Plan, scenario: Scenario, pricing: Pricing) -> Iterator[str]:
+    """Yield lead times taken at the user's word, and cluster parts that no filter holds back."""
+    limits, region, book = scenario.limits, scenario.fleet.region, pricing.book
+    bought = {line.part: line for line in plan.bill if line.scope != "service" and book.find(line.part)}
+    if limits.deliver_by is not None:
+        said = sorted(part for part in bought if (price := book.find(part)) and price.lead_time is None)
+        if said and limits.lead_time_days is not None:
+            yield f"no lead time is known, {limits.lead_time_days} days are counted, for {', '.join(said)}"
+    beside = sorted(part for part, line in bought.items() if line.scope == "cluster")
+    late = [part for part in beside if late_fault(limits, book, (part,))]
+    if late:
+        yield f"may come after {limits.deliver_by}; only parts of machines are left out for that: {', '.join(late)}"
+    barred = [part for part in beside if region_fault(region, (pricing.catalog.find(part),))]
+    if barred:
+        yield f"not to be had in {region}; only parts of machines are left out for that: {', '.join(barred)}"

@@ -9,7 +9,7 @@ from planner.budget import Launch, default_batch, known_budget
 from planner.build import Core
 from planner.copies import stored_copies
 from planner.demand import footprint, scenario_caches
-from planner.eligibility import catalog_vendors, vendor_fault
+from planner.eligibility import catalog_vendors, region_fault, vendor_fault
 from planner.engines import Cache, Engine
 from planner.errors import InputError, nearest
 from planner.hardware import Chassis, Gpu, System
@@ -20,7 +20,7 @@ from planner.models import Model
 from planner.pool import kv_pool, pool_fault
 from planner.scenario import Scenario
 
-STAGES = ("eligibility", "format", "layout", "memory", "slots", "limits", "first token", "power")
+STAGES = ("eligibility", "format", "layout", "memory", "slots", "limits", "first token", "region", "delivery", "power")
 """The tests that builds undergo, in order; the last one that any build reached says most."""
 
 
@@ -98,6 +98,7 @@ def offer(scenario: Scenario, shelf: Shelf) -> Offer:
     known("chassis or system", scenario.fleet.chassis, {**catalog.chassis(), **catalog.systems()})
     for key in ("vendors", "without_vendors"):
         known(f"vendor in 'fleet.{key}'", getattr(scenario.fleet, key), catalog_vendors(catalog))
+    known("region", (scenario.fleet.region,) if scenario.fleet.region else (), catalog.regions())
     known("price book", (scenario.finance.prices,), catalog.books)
     every = {part: None for by_id in catalog.parts.values() for part in by_id}
     for key in ("stock", "minimum", "maximum"):
@@ -162,6 +163,7 @@ def cores(scenario: Scenario, shelf: Shelf, found: Offer, rejected: Rejections) 
     """Yield the legal cores; count why others are not."""
     for chassis, gpu, system in found.machines:
         barred = vendor_fault(scenario.fleet, chassis, gpu, system)
+        barred = barred or region_fault(scenario.fleet.region, (gpu, chassis, system))
         if barred:
             rejected.add("eligibility", barred)
             continue

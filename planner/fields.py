@@ -20,7 +20,7 @@ from planner.units import Dimension, Money, MoneyRate, QuantityError
 if TYPE_CHECKING:
     from pydantic_core.core_schema import CoreSchema
 
-_SUFFIX = re.compile(r"(?<!_per)_(bytes_per_s|tokens_per_s|bytes|tokens|flops|cents|fraction|rate|w|s)$")
+_SUFFIX = re.compile(r"(?<!_per)_(bytes_per_s|tokens_per_s|bytes|tokens|flops|cents|fraction|rate|days|w|s)$")
 T = TypeVar("T")
 
 
@@ -122,6 +122,7 @@ TokensPerSecond = Annotated[int, _quantity(units.TOKENS_PER_SECOND)]
 Watts = Annotated[int, _quantity(units.WATTS)]
 Flops = Annotated[int, _quantity(units.FLOP_PER_SECOND)]
 Seconds = Annotated[Fraction, _quantity(units.SECONDS)]
+Days = Annotated[int, _quantity(units.DAYS)]
 Share = Annotated[Fraction, _quantity(units.SHARE)]
 Amount = Annotated[Money, Parsed(Money.parse, {"type": "string", "examples": ["USD 30k"]})]
 PerHour = Annotated[MoneyRate, _rate("h")]

@@ -34,6 +34,10 @@ class Part:
         How scenarios, prices and plans name it.
     name : str
         What a buyer calls it.
+    regions : tuple of str
+        The only regions in which it is sold; empty for everywhere.
+    export_barred : tuple of str
+        Regions that export rules close to it.
     source : tuple of str
         Documents behind all values that name none of their own.
     evidence : mapping
@@ -43,6 +47,8 @@ class Part:
     id: Text
     name: Text
     note: str = ""
+    regions: tuple[Text, ...] = ()
+    export_barred: tuple[Text, ...] = ()
     source: tuple[Text, ...] = ()
     evidence: Mapping[str, Evidence] = field(default_factory=dict)
 
@@ -411,6 +417,12 @@ class Catalog:
     def systems(self) -> Mapping[str, System]:
         """Return the whole systems by id."""
         return self.parts["system"]  # type: ignore[return-value]
+
+    def regions(self) -> list[str]:
+        """Return every region that a price book or a part names."""
+        parts = [part for by_id in self.parts.values() for part in by_id.values()]
+        named = {name for part in parts for name in (*part.regions, *part.export_barred)}
+        return sorted(named | {book.region for book in self.books.values()})
 
     def find(self, part: str) -> Part | None:
         """Return the part `part` of whatever kind, None where there is none."""

@@ -6,8 +6,27 @@ from collections.abc import Mapping
 from typing import Literal
 
 from planner.evidence import Evidence
-from planner.fields import Amount, Day, Text, record
+from planner.fields import Amount, Day, Days, Text, record
 from planner.units import Money
+
+
+@record
+class LeadTime:
+    """From the order to the delivery of one part.
+
+    Attributes
+    ----------
+    time_days : int
+        Calendar days; of a range, the late end.
+    sources, derived, assumed
+        At least one kind of evidence.
+    """
+
+    time_days: Days
+    sources: tuple[Text, ...] = ()
+    derived: str = ""
+    assumed: str = ""
+    note: str = ""
 
 
 @record
@@ -26,6 +45,8 @@ class Price:
         End of a quote.
     basis : {'contract', 'street', 'list', 'indicative'}
         What kind of price it is.
+    lead_time : LeadTime or None
+        From the order to the delivery; only `limits.deliver_by` asks for it.
     sources, derived, assumed
         Exactly one kind of evidence; `derived` and `assumed` state the formula or the reason.
     """
@@ -37,6 +58,7 @@ class Price:
     as_of: Day
     valid_until: Day | None = None
     basis: Literal["contract", "street", "list", "indicative"]
+    lead_time: LeadTime | None = None
     sources: tuple[Text, ...] = ()
     derived: str = ""
     assumed: str = ""

@@ -13,6 +13,8 @@ from planner.fields import (
     Amount,
     Bytes,
     Count,
+    Day,
+    Days,
     Flag,
     Number,
     Parsed,
@@ -149,6 +151,9 @@ class Fleet:
     vendors, without_vendors : tuple of str
         Makers of GPU, chassis and system: all must be among the first, where it is not empty,
         and none among the second.
+    region : str or None
+        Where the machines will stand: parts that are not sold there, or that export rules keep
+        from there, are left out. None for no such rule.
     max_builds : int
         Distinct builds in one plan.
     min_build_nodes : int or None
@@ -170,6 +175,7 @@ class Fleet:
     chassis: tuple[Text, ...] = ()
     vendors: tuple[Text, ...] = ()
     without_vendors: tuple[Text, ...] = ()
+    region: Text | None = None
     max_builds: Count | None = None
     min_build_nodes: Count | None = None
     one_gpu_model: Flag = False
@@ -204,6 +210,10 @@ class Limits:
         Part id to the fewest in the machines of a plan.
     maximum : mapping
         Part id to the most in a plan, machines and cluster lines together.
+    deliver_by : str or None
+        Parts of machines that come later are left out. Ordered on the price book's `as_of`.
+    lead_time_days : int or None
+        Counted for parts whose price says none; None for leaving them out.
     """
 
     budget: Amount | None = None
@@ -216,6 +226,8 @@ class Limits:
     stock: Stock = field(default_factory=dict)
     minimum: Stock = field(default_factory=dict)
     maximum: Stock = field(default_factory=dict)
+    deliver_by: Day | None = None
+    lead_time_days: Days | None = None
 
 
 @record

@@ -15,7 +15,7 @@ from typing import Any
 
 from planner.datafiles import data_folder, shown_name
 from planner.documents import Document, Key, Mark, parse_document, read_document
-from planner.eligibility import catalog_vendors
+from planner.eligibility import catalog_vendors, last_day
 from planner.errors import InputError, Problem, nearest
 from planner.evidence import SourceList
 from planner.fields import file_key
@@ -369,6 +369,11 @@ def _contradictions(document: Document, scenario: Scenario, shelf: Shelf | None)
             found.append(("workload.rates.answer", message))
     if not scenario.fleet.group_nodes:
         found.append(("fleet.group_nodes", "is empty; name at least 1, for groups of one node"))
+    if scenario.limits.deliver_by is not None:
+        try:
+            last_day(scenario.limits.deliver_by)
+        except ValueError:
+            found.append(("limits.deliver_by", f"there is no day '{scenario.limits.deliver_by}'"))
     if scenario.fleet.spare_racks > 1:
         found.append(("fleet.spare_racks", "the loss of several racks at once is not modelled; expected 0 or 1"))
     if shelf is not None:
@@ -440,6 +445,7 @@ def _unknown_names(document: Document, shelf: Shelf) -> list[Problem]:
         ("fleet.chassis", "chassis or system", {**catalog.chassis(), **catalog.systems()}),
         ("fleet.vendors", "vendor", catalog_vendors(catalog)),
         ("fleet.without_vendors", "vendor", catalog_vendors(catalog)),
+        ("fleet.region", "region", catalog.regions()),
         ("finance.prices", "price book", catalog.books),
         ("limits.stock", "part", every),
         ("limits.minimum", "part of a machine", inside),

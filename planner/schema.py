@@ -155,9 +155,11 @@ def _valued(value: Mapping[str, Any]) -> dict[str, Any]:
     if "anyOf" in value and {"type": "null"} in value["anyOf"]:
         rest = {key: item for key, item in value.items() if key != "anyOf"}
         return {**rest, "anyOf": [_valued(choice) for choice in value["anyOf"]]}
-    if value.get("type") == "array" and value.get("items", {}).get("type") in ("integer", "number"):
+    items = value.get("items", {}).get("type") if value.get("type") == "array" else ""
+    if items in ("integer", "number"):
         return {**value, "items": _valued(value["items"])}
-    if value.get("type") in ("string", "integer", "number", "boolean") and "const" not in value:
+    plain = value.get("type") in ("string", "integer", "number", "boolean")
+    if (plain or items == "string") and "const" not in value:
         wrapped = {"type": "object", "properties": {"value": dict(value), **_EVIDENCE}, "required": ["value"]}
         return {"_valued": {"anyOf": [dict(value), wrapped | {"additionalProperties": False}]}}
     return dict(value)

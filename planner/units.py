@@ -159,6 +159,7 @@ SECONDS = Dimension(
     exact=True,
     confusions={"m": "write '{number} min' or '{number} ms'"},
 )
+DAYS = Dimension("days", {"d": 1, "day": 1, "days": 1, "week": 7, "weeks": 7}, ("26 weeks", "45 days"), whole=True)
 SHARE = Dimension("a share", {"%": Fraction(1, 100)}, ("30 %",), exact=True)
 
 

@@ -153,6 +153,8 @@ def _values(part: Any, above: str = "") -> Iterator[tuple[str, Any, Evidence | N
         key = file_key(field.name)
         if field.name in ("id", "name", "note", "source", "evidence", "kind") or value is None:
             continue
+        if field.name in ("regions", "export_barred") and not value:
+            continue
         if hasattr(value, "__dataclass_fields__") and not hasattr(value, "cents"):
             for inner in fields(value):
                 size = getattr(value, inner.name)

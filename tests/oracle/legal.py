@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from datetime import date
 from fractions import Fraction
 
 from planner.build import Build
@@ -311,7 +312,9 @@ class LegalBuilds:
         if way.system is not None:
             extra = {name: count - inside.get(name, 0) for name, count in wanted.items()}
             bought = [(way.system.id, 1), *((name, count) for name, count in extra.items() if count > 0)]
-        if any(name not in self.prices for name, _ in bought):
+        if any(name not in self.prices or not self.comes_in_time(name) for name, _ in bought):
+            return None
+        if any(not self.may_stand_here(name) for name, _ in [*parts, *bought]):
             return None
         watts = chassis.base_w + sum(
             getattr(self.catalog.find(name), "power_w", 0) * count for name, count in parts if name != chassis.id
@@ -343,6 +346,18 @@ class LegalBuilds:
             fabric_ports=way.nodes * way.fabric * ports[cluster.fabric_nic],
             dram_gib=max(0, gib) * way.nodes, drive_gb=gb * way.nodes,
         )  # fmt: skip
+
+    def comes_in_time(self, name: str) -> bool:
+        limits, price = self.scenario.limits, self.prices[name]
+        if limits.deliver_by is None:
+            return True
+        lead = price.lead_time.time_days if price.lead_time else limits.lead_time_days
+        room = (date.fromisoformat(limits.deliver_by) - date.fromisoformat(self.book.as_of)).days
+        return lead is not None and lead <= room
+
+    def may_stand_here(self, name: str) -> bool:
+        region, part = self.scenario.fleet.region, self.catalog.find(name)
+        return region is None or (region not in part.export_barred and region in (part.regions or (region,)))
 
     # -- what a group hosts ------------------------------------------------------------------
 

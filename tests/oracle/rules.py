@@ -6,6 +6,7 @@ import math
 from dataclasses import replace
 from random import Random
 
+from planner.prices import LeadTime
 from planner.scenario import Limits
 from tests.oracle.brute_force import Oracle, TooLargeError, parts_of
 from tests.oracle.instances import Instance
@@ -35,10 +36,22 @@ def with_rules(instance: Instance) -> Instance:
 
 def _marked(instance: Instance, rng: Random) -> Instance:
     """Give machines their makers."""
-    catalog, parts = instance.shelf.catalog, dict(instance.shelf.catalog.parts)
+    catalog = instance.shelf.catalog
+    parts = {kind: dict(by_id) for kind, by_id in catalog.parts.items()}
     for kind, makers in (("gpu", "GH"), ("chassis", "CDG"), ("system", ("any", "S", "C"))):
         parts[kind] = {name: replace(part, vendor=rng.choice(makers)) for name, part in parts[kind].items()}
-    shelf = replace(instance.shelf, catalog=replace(catalog, parts=parts))
+    for by_id in parts.values():
+        for name in by_id:
+            draw = rng.random()
+            if draw < 0.1:
+                by_id[name] = replace(by_id[name], export_barred=("X",))
+            elif draw < 0.2:
+                by_id[name] = replace(by_id[name], regions=("R", "Y"))
+    book = catalog.books["book"]
+    leads = (None, None, *(LeadTime(time_days=days, assumed="test") for days in (10, 50, 50, 200)))
+    prices = tuple(replace(price, lead_time=rng.choice(leads)) for price in book.prices)
+    books = {"book": replace(book, prices=prices)}
+    shelf = replace(instance.shelf, catalog=replace(catalog, parts=parts, books=books))
     return replace(instance, shelf=shelf)
 
 
@@ -52,8 +65,9 @@ def _ruled(instance: Instance, rng: Random, oracle: Oracle, fleet: tuple[Own, ..
     makers = sorted({p.vendor for kind in ("gpu", "chassis") for p in instance.shelf.catalog.parts[kind].values()})
     rules = replace(
         scenario.fleet, min_build_nodes=rng.choice((2, 2, 3)) if often(20) else None, one_gpu_model=often(20),
-        vendors=tuple(rng.sample(makers, max(1, len(makers) - 1))) if often(6) else (),
-        without_vendors=(rng.choice(makers),) if often(12) else (),
+        vendors=tuple(rng.sample(makers, max(1, len(makers) - 1))) if often(5) else (),
+        without_vendors=(rng.choice(makers),) if often(10) else (),
+        region=rng.choice(instance.shelf.catalog.regions()) if often(12) else None,
         spare_nodes=rng.choice((1, 2)) if often(12) else 0, spare_racks=int(often(20)),
     )  # fmt: skip
     minimum, maximum = {}, {}
@@ -71,6 +85,7 @@ def _ruled(instance: Instance, rng: Random, oracle: Oracle, fleet: tuple[Own, ..
         sustained_power_w=max(1, mean * rng.randint(75, 140) // 100) if often(20) else None,
         racks=max(1, totals.racks + rng.randint(-1, 1)) if often(20) else None,
         rack_power_w=rng.randint(2, 14) * 1000 if often(8) else None,
-        rack_height=rng.randint(4, 24) if often(8) else None,
+        deliver_by=rng.choice(("2026-12-20", "2027-02-01", "2027-06-01")) if often(15) else None,
+        lead_time_days=rng.choice((None, 20, 100)), rack_height=rng.randint(4, 24) if often(8) else None,
     )  # fmt: skip
     return replace(scenario, fleet=rules, limits=limits)
