@@ -12,7 +12,7 @@ from fractions import Fraction
 from planner.budget import Budget, Launch
 from planner.demand import Footprint
 from planner.engines import Cache, Engine
-from planner.hardware import Chassis, Cpu, Dimm, Drive, Gpu, Nic, System
+from planner.hardware import Chassis, Cpu, Dimm, Drive, Gpu, Nic, OwnedMachine, System
 from planner.layout import Layout
 from planner.models import Model
 from planner.pool import Pool
@@ -152,6 +152,18 @@ class Build:
         return self.dimms * self.dimm.capacity_bytes
 
     @property
+    def added_dimms(self) -> int:
+        """DIMMs beyond those that a whole system holds; 0 where parts are bought."""
+        system = self.core.system
+        return self.dimms - system.dimms.count if system is not None else 0
+
+    @property
+    def added_drives(self) -> int:
+        """Data drives beyond those that a whole system holds; 0 where parts are bought."""
+        system = self.core.system
+        return self.drives - sum(inside.count for inside in system.drives) if system is not None else 0
+
+    @property
     def nvme_bytes(self) -> int:
         """Data drives of one node."""
         return self.drives * self.drive.capacity_bytes if self.drive else 0
@@ -197,3 +209,15 @@ def group_pieces(build: Build, part: str) -> int:
     if build.core.system is not None and build.core.system.id == part:
         inside += 1
     return build.n_nodes * inside
+
+
+def bought_pieces(build: Build, part: str) -> int:
+    """Return how many of `part` are bought for one group: of a machine that is owned, what is added."""
+    system = build.core.system
+    if not isinstance(system, OwnedMachine):
+        return group_pieces(build, part)
+    added = [(build.dimm.id, build.added_dimms)]
+    added += [(build.drive.id, build.added_drives)] if build.drive else []
+    inside = {quantity.part: quantity.count for quantity in system.nics}
+    added += [(name, count - inside.get(name, 0)) for name, count in build.core.nics.items()]
+    return build.n_nodes * sum(count for name, count in added if name == part)

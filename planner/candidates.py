@@ -22,7 +22,7 @@ from planner.costs import Pricing, group_drivers
 from planner.dominance import undominated
 from planner.eligibility import late_fault, region_fault
 from planner.errors import InfeasibleError, PriceMissingError
-from planner.hardware import Catalog, Chassis, Cpu, Dimm
+from planner.hardware import Catalog, Chassis, Cpu, Dimm, OwnedMachine
 from planner.loading import Shelf
 from planner.problem import Situation
 from planner.scenario import Limits, Scenario
@@ -137,7 +137,7 @@ def _by_machine(
             rejected.add("first token", _late(core))
             continue
         fixed = tuple(_fixed_parts(core, shelf.catalog))
-        if _not_to_be_had((*core.nics, _boot(core, shelf.catalog)), fixed, pricing, at, rejected):
+        if _not_to_be_had((*core.nics, _boot(core, shelf.catalog)), fixed, pricing, at, rejected, _owned(core)):
             continue
         stored = core.pool_key if at.pooled else (core.footprint.kv, core.footprint.copies)
         key = (core.chassis, core.gpu, core.system, core.n_nodes, core.fabric_nics, stored)
@@ -148,14 +148,20 @@ def _by_machine(
 
 
 def _not_to_be_had(
-    inside: Iterable[str], paid: Iterable[str], pricing: Pricing, at: Situation, rejected: Rejections
+    inside: Iterable[str],
+    paid: Iterable[str],
+    pricing: Pricing,
+    at: Situation,
+    rejected: Rejections,
+    owned: bool,
 ) -> bool:
     """Return whether region, delivery or a missing price keep parts out of a plan, and say why.
 
     `inside` is what stands in the machine, `paid` what is bought for it: a whole system is bought
-    as one.
+    as one, and what is owned is there.
     """
     paid = tuple(paid)
+    inside = paid if owned else inside
     here = region_fault(at.scenario.fleet.region, map(pricing.catalog.find, inside))
     late = late_fault(at.scenario.limits, pricing.book, paid)
     missing = pricing.unpriced(iter(paid))
@@ -164,6 +170,10 @@ def _not_to_be_had(
     elif missing:
         rejected.add_unpriced(missing)
     return bool(here or late or missing)
+
+
+def _owned(core: Core) -> bool:
+    return isinstance(core.system, OwnedMachine)
 
 
 def _boot(core: Core, catalog: Catalog) -> str:
@@ -249,7 +259,11 @@ def _host_options(blank: Build, catalog: Catalog) -> Iterator[Build]:
     if system is not None:
         cpu, dimm = catalog.cpus()[system.cpu], catalog.dimms()[system.dimms.part]
         boot = catalog.drives()[system.boot.part]
-        yield replace(blank, cpu=cpu, dimm=dimm, dimms=system.dimms.count, boot=boot)
+        counts = [system.dimms.count]
+        if isinstance(system, OwnedMachine) and system.upgrade:
+            counts += [count for count in populations(chassis, cpu, dimm) if count > system.dimms.count]
+        for count in counts:
+            yield replace(blank, cpu=cpu, dimm=dimm, dimms=count, boot=boot)
         return
     for cpu in catalog.cpus().values():
         if cpu.platform in chassis.cpu_platforms:
@@ -274,6 +288,8 @@ def _drive_options(blank: Build, catalog: Catalog, at: Situation) -> Iterator[Bu
             yield replace(blank, drive=catalog.drives()[inside.part], drives=inside.count)
         if not system.drives:
             yield blank
+        if isinstance(system, OwnedMachine) and system.upgrade and at.scenario.tiers.nvme != "none":
+            yield from _added_drives(blank, system, catalog)
         return
     if at.scenario.tiers.nvme == "none":
         yield blank
@@ -281,6 +297,17 @@ def _drive_options(blank: Build, catalog: Catalog, at: Situation) -> Iterator[Bu
     for drive in catalog.drives().values():
         if drive.role == "data" and set(drive.form_factors) & set(chassis.drive_form_factors):
             for count in range(1, chassis.drive_bays + 1):
+                yield replace(blank, drive=drive, drives=count)
+
+
+def _added_drives(blank: Build, system: OwnedMachine, catalog: Catalog) -> Iterator[Build]:
+    """Yield more of the drives that an owned machine has, or any where it has none, in its free bays."""
+    chassis = blank.core.chassis
+    for drive in catalog.drives().values():
+        inside = {quantity.part: quantity.count for quantity in system.drives}
+        fits = drive.role == "data" and set(drive.form_factors) & set(chassis.drive_form_factors)
+        if fits and (drive.id in inside or not inside):
+            for count in range(inside.get(drive.id, 0) + 1, chassis.drive_bays + 1):
                 yield replace(blank, drive=drive, drives=count)
 
 
@@ -292,7 +319,7 @@ def _halves(
     for build in options:
         rows = _paid_parts(build, depends)
         inside = (build.cpu.id, build.dimm.id) if depends == "host" else ((build.drive.id,) if build.drive else ())
-        if _not_to_be_had(inside, (part for part, count in rows if count), pricing, at, rejected):
+        if _not_to_be_had(inside, (part for part, count in rows if count), pricing, at, rejected, _owned(build.core)):
             continue
         hosted = _reach(build, depends, at)
         if hosted == 0:
@@ -306,7 +333,9 @@ def _halves(
 
 def _paid_parts(build: Build, depends: str) -> list[tuple[str, int]]:
     if build.core.system is not None:
-        return []
+        if depends == "host":
+            return [(build.dimm.id, build.added_dimms)] if build.added_dimms else []
+        return [(build.drive.id, build.added_drives)] if build.drive and build.added_drives else []
     if depends == "host":
         return [(build.cpu.id, build.core.chassis.n_cpus), (build.dimm.id, build.dimms)]
     return [(build.drive.id, build.drives)] if build.drive else []

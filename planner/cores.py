@@ -12,7 +12,7 @@ from planner.demand import footprint, scenario_caches
 from planner.eligibility import catalog_vendors, region_fault, vendor_fault
 from planner.engines import Cache, Engine
 from planner.errors import InputError, nearest
-from planner.hardware import Chassis, Gpu, System
+from planner.hardware import Chassis, Gpu, OwnedMachine, System
 from planner.kvcache import KvCache
 from planner.layout import Layout, layout_fault, offered_layouts
 from planner.loading import Shelf
@@ -155,7 +155,7 @@ def _machines(scenario: Scenario, shelf: Shelf) -> Iterator[tuple[Chassis, Gpu, 
                 yield chassis, catalog.gpus()[gpu], None
     for system in catalog.systems().values():
         named = not fleet.chassis or system.id in fleet.chassis or system.chassis in fleet.chassis
-        if named and (not fleet.gpus or system.gpu in fleet.gpus):
+        if isinstance(system, OwnedMachine) or (named and (not fleet.gpus or system.gpu in fleet.gpus)):
             yield catalog.chassis()[system.chassis], catalog.gpus()[system.gpu], system
 
 
@@ -164,7 +164,7 @@ def cores(scenario: Scenario, shelf: Shelf, found: Offer, rejected: Rejections) 
     for chassis, gpu, system in found.machines:
         barred = vendor_fault(scenario.fleet, chassis, gpu, system)
         barred = barred or region_fault(scenario.fleet.region, (gpu, chassis, system))
-        if barred:
+        if barred and not isinstance(system, OwnedMachine):
             rejected.add("eligibility", barred)
             continue
         for engine in found.engines:

@@ -14,7 +14,7 @@ from typing import Literal
 from planner.build import Build
 from planner.errors import PriceMissingError
 from planner.evidence import Evidence
-from planner.hardware import Catalog, ClusterLine, Item, Switch
+from planner.hardware import Catalog, ClusterLine, Item, OwnedMachine, Switch
 from planner.prices import PriceBook
 from planner.scenario import Finance
 from planner.units import ceil, ceil_div
@@ -115,7 +115,11 @@ class Pricing:
             return build.parts()
         inside = {quantity.part: quantity.count for quantity in system.nics}
         extra = [("nic", part, count - inside.get(part, 0)) for part, count in build.core.nics.items()]
-        return (("system", system.id, 1), *(row for row in extra if row[2]))
+        if build.drive:
+            extra.append(("drive", build.drive.id, build.added_drives))
+        extra.append(("dimm", build.dimm.id, build.added_dimms))
+        category = "owned" if isinstance(system, OwnedMachine) else "system"
+        return ((category, system.id, 1), *(row for row in extra if row[2]))
 
     def node_cents(self, build: Build, case: str | None = None) -> int:
         """Return the parts of one node without tax."""

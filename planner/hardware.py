@@ -296,6 +296,22 @@ class System(Part):
 
 
 @record
+class OwnedMachine(System):
+    """A machine that is there already, as a whole system that costs nothing.
+
+    Attributes
+    ----------
+    count : int
+        How many of it there are.
+    upgrade : bool
+        Whether more of its DIMMs and drives may be bought for free slots and bays.
+    """
+
+    count: Count
+    upgrade: Flag = False
+
+
+@record
 class ClusterLine:
     """One line of what a fleet needs beside its nodes, with its quantity rule.
 

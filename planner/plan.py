@@ -60,6 +60,8 @@ class NodeGroup:
         Open sessions that a group can host, and the limit that decides it.
     hosted : int
         The most that one hosts when the spare groups are lost.
+    owned : bool
+        Whether these machines are there already.
     unit_cents : int
         Parts of one node without tax, linear cluster lines and services.
     """
@@ -95,6 +97,7 @@ class NodeGroup:
     power_w: int
     rack_units: int
     unit_cents: int
+    owned: bool = False
     edge: PoolEdge | None = None
 
 

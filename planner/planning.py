@@ -17,7 +17,9 @@ from planner.diagnose import explain_infeasible
 from planner.edges import pool_edge
 from planner.errors import InfeasibleError, PlannerError, PriceMissingError, UnprovenError
 from planner.evidence import Source
+from planner.hardware import OwnedMachine
 from planner.loading import Shelf
+from planner.owned import with_owned
 from planner.plan import CostSummary, NodeGroup, Plan, RunnerUp
 from planner.problem import Problem, Situation
 from planner.scenario import Scenario
@@ -74,6 +76,7 @@ def solve_scenario(
     PriceMissingError
         If only prices are missing.
     """
+    shelf = with_owned(scenario, shelf)
     pricing = pricing_of(scenario, shelf)
     candidates = find_candidates(scenario, shelf, pricing)
     question = _Question(scenario, Situation.of(scenario), pricing, candidates, solver, _deadline(time_limit_s))
@@ -316,6 +319,7 @@ def _node_group(problem: Problem, build: Build, count: int, hosted: Mapping[str,
         hosted=hosted.get(build.name, 0),
         power_w=build.power_w // build.n_nodes, rack_units=core.chassis.rack_units,
         unit_cents=problem.pricing.node_cents(build), edge=pool_edge(problem, build),
+        owned=isinstance(core.system, OwnedMachine),
     )  # fmt: skip
 
 

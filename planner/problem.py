@@ -115,13 +115,15 @@ class Problem:
 
         return terms | self._cluster_terms(program, of_line)
 
-    def part_terms_of(self, program: Program, part: str) -> dict[int, int]:
+    def part_terms_of(
+        self, program: Program, part: str, pieces: Callable[[Build, str], int] = group_pieces
+    ) -> dict[int, int]:
         """Return pieces of `part` per variable, in machines and in cluster lines."""
 
         def of_line(line: ClusterLine) -> int:
             return 1 if line.percent is None and (line.item or line.id) == part else 0
 
-        terms = {program.groups[i]: group_pieces(build, part) for i, build in enumerate(self.builds)}
+        terms = {program.groups[i]: pieces(build, part) for i, build in enumerate(self.builds)}
         for line in self.pricing.linear_lines():
             for i, build in enumerate(self.builds):
                 driver = group_drivers(build, self.pricing.catalog).get(line.driver, 0)

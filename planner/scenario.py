@@ -141,6 +141,42 @@ class Service:
 
 
 @record
+class Owned:
+    """Machines that are there already: nothing is paid for them, their running costs count.
+
+    Attributes
+    ----------
+    name : str
+        How plans call them.
+    system : str or None
+        Whole system of the catalogue with the same content; what is written beside it differs.
+    chassis, gpu, cpu, dimm, drive : str
+        Part ids.
+    dimms, drives : int
+        Per machine.
+    nics : mapping
+        Network cards in each: part id to count. What is missing is bought.
+    count : int
+        How many machines.
+    upgrade : bool
+        Whether more of the same DIMMs and drives may be bought for free slots and bays.
+    """
+
+    name: Text
+    system: Text | None = None
+    chassis: Text | None = None
+    gpu: Text | None = None
+    cpu: Text | None = None
+    dimm: Text | None = None
+    dimms: Count | None = None
+    drive: Text | None = None
+    drives: Whole | None = None
+    nics: Stock | None = None
+    count: Count
+    upgrade: Flag = False
+
+
+@record
 class Fleet:
     """Which machines may be bought and how many kinds of them.
 
@@ -167,6 +203,8 @@ class Fleet:
         group with it. Each kind of failure is held on its own. Racks: 0 or 1.
     max_nodes : int or None
         Most nodes.
+    owned : tuple of Owned
+        Machines that are there already and may be used.
     group_nodes : tuple of int
         How many nodes a replica group may span.
     """
@@ -183,6 +221,7 @@ class Fleet:
     spare_nodes: Whole = 0
     spare_racks: Whole = 0
     max_nodes: Count | None = None
+    owned: tuple[Owned, ...] = ()
     group_nodes: tuple[Count, ...] = (1, 2)
 
 

@@ -20,6 +20,7 @@ from planner.errors import InputError, Problem, nearest
 from planner.evidence import SourceList
 from planner.fields import file_key
 from planner.loading import Shelf
+from planner.owned import owned_faults
 from planner.reading import INTERNAL, field_type, read_record
 from planner.scenario import Override, Scenario
 from planner.split_scenario import SplitScenario, is_split, split_faults
@@ -414,8 +415,9 @@ def _money_faults(scenario: Scenario) -> Iterator[tuple[str, str]]:
 
 
 def _beyond(scenario: Scenario, shelf: Shelf) -> Iterator[tuple[str, str]]:
-    """Yield what goes beyond the model or the price book."""
+    """Yield what goes beyond the model, the price book or the catalogue."""
     model, book = shelf.models[scenario.model], shelf.catalog.books[scenario.finance.prices]
+    yield from (("fleet.owned", fault) for fault in owned_faults(scenario, shelf))
     for key in ("planned", "mean", "max"):
         tokens = getattr(scenario.workload.context, f"{key}_tokens")
         if tokens is not None and tokens > model.max_context_tokens:

@@ -16,6 +16,7 @@ from planner.constraints import (
     nvme,
     nvme_read,
     nvme_write,
+    owned,
     pools,
     power,
     prefill,
@@ -31,6 +32,6 @@ from planner.constraints.base import FLEET_RULES, GROUP_LIMITS, Check, FleetRule
 __all__ = [
     "FLEET_RULES", "GROUP_LIMITS", "Check", "FleetRule", "GroupLimit", "budget", "build_nodes", "builds",
     "decode", "dram", "fabric", "first_token", "gpu_models", "hbm", "host_link", "minimum", "nodes", "nvme",
-    "nvme_read", "nvme_write", "pools", "power", "prefill", "rack_units", "racks", "reach", "sessions",
+    "nvme_read", "nvme_write", "owned", "pools", "power", "prefill", "rack_units", "racks", "reach", "sessions",
     "spare_racks", "stock", "sustained",
 ]  # fmt: skip

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
 
-from planner.build import Build, group_pieces
+from planner.build import Build, bought_pieces, group_pieces
 from planner.constraints.base import Check, fleet_rule
 from planner.costs import bill
 from planner.problem import Problem, Situation
@@ -19,6 +19,10 @@ class _Most(ABC):
     label = ""
     formula = "sum(pieces of the part * groups) + pieces in cluster lines <= limit"
 
+    def pieces(self, build: Build, part: str) -> int:
+        """Return how many of a part one group takes of the limit."""
+        return group_pieces(build, part)
+
     @abstractmethod
     def most(self, at: Situation) -> Mapping[str, int]:
         """Return the most of each part that has a limit."""
@@ -29,30 +33,34 @@ class _Most(ABC):
 
     def uses(self, build: Build, at: Situation) -> tuple[int, ...]:
         """Return what one group takes of it."""
-        return tuple(group_pieces(build, part) for part in self.most(at))
+        return tuple(self.pieces(build, part) for part in self.most(at))
 
     def add_rows(self, program: Program, problem: Problem) -> None:
         """Add one packing row per limited part."""
         for part, most in self.most(problem.at).items():
-            terms = problem.part_terms_of(program, part)
+            terms = problem.part_terms_of(program, part, self.pieces)
             program.add_row(f"{self.kind}_{part}", terms, "<=", most)
 
     def check(self, problem: Problem, counts: Mapping[int, int]) -> Iterable[Check]:
         """Count the pieces."""
         fleet = problem.fleet(counts)
         for part, most in self.most(problem.at).items():
-            need = sum(n * group_pieces(build, part) for build, n in fleet.items())
+            need = sum(n * self.pieces(build, part) for build, n in fleet.items())
             need += sum(line.qty for line in bill(problem.pricing, fleet) if not line.build and line.part == part)
             yield Check(self.kind, f"{self.label} of {part}", need, most, "pieces", self.formula)
 
 
 @fleet_rule
 class Stock(_Most):
-    """What can be had."""
+    """What can be had; what is owned is not bought."""
 
     kind = "stock"
     label = "stock"
     formula = "sum(pieces of the part * groups) + pieces in cluster lines <= stock"
+
+    def pieces(self, build: Build, part: str) -> int:
+        """Return what is bought of a part for one group."""
+        return bought_pieces(build, part)
 
     def most(self, at: Situation) -> Mapping[str, int]:
         """Return the stock."""

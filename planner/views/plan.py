@@ -47,8 +47,10 @@ def answer(plan: Plan) -> str:
     if plan.status != "optimal":
         proof = f"not proven to be {goal}: {plan.gap:.2%} may be left"
     spare = f", {plan.spare_groups} of the groups spare" if plan.spare_groups else ""
+    kept = sum(group.nodes for group in plan.groups if group.owned)
+    own = f" and keep {kept} of yours," if kept else ""
     return (
-        f"Buy {plan.n_nodes} nodes with {plan.n_gpus} GPUs ({mix}{spare}) for "
+        f"Buy {plan.n_nodes - kept} nodes{own} with {plan.n_gpus} GPUs ({mix}{spare}) for "
         f"{format_money(cost.capex_total, money)} (the same machines at low prices {format_money(cost.low, money)}, at "
         f"high ones {format_money(cost.high, money)}): {proof}."
     )

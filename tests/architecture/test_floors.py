@@ -21,7 +21,7 @@ FLOORS = [
     *("attention", "paging", "prices", "profiles", "engines", "enginelogs", "reading", "workload"),
     *("hardware", "scenario", "split_scenario", "models", "topology", "assembly", "eligibility", "kvcache", "layout"),
     *("weights", "budget", "pool", "copies", "doubts", "importing"),
-    *("catalog_checks", "loading", "scenario_files", "schema"),
+    *("catalog_checks", "loading", "owned", "scenario_files", "schema"),
     *("demand", "build", "service", "cores", "costs", "problem", "constraints", "plan"),
     *("candidates", "formulation", "verify", "solve", "diagnose", "caveats", "edges", "planning", "split"),
     *("questions", "render", "views", "cli", "__main__"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -10,8 +11,9 @@ import pytest
 from planner.constraints import FLEET_RULES, GROUP_LIMITS, reach
 from planner.formulation.builder import to_lp_text
 from planner.formulation.rows import make_program
+from planner.hardware import Quantity, System
 from planner.problem import Problem, Situation
-from planner.scenario import Fleet, Limits, Tiers
+from planner.scenario import Fleet, Limits, Owned, Tiers
 from planner.units import Money
 from tests.unit import tiny
 
@@ -35,6 +37,7 @@ SCENARIOS = {
     "maximum": tiny.scenario(limits=Limits(maximum={"cable": 7})),
     "sustained": tiny.scenario(limits=Limits(sustained_power_w=3500)),
     "spare_racks": tiny.scenario(fleet=Fleet(spare_racks=1)),
+    "owned": tiny.scenario(fleet=Fleet(owned=(Owned(name="old", count=3),))),
     "racks": tiny.scenario(limits=Limits(racks=2)),
     "dram_pool": tiny.scenario(tiers=POOLED, fleet=Fleet(spare_groups=1)),
     "nvme_pool": tiny.scenario(tiers=POOLED),
@@ -43,7 +46,15 @@ SCENARIOS = {
 
 def problem_of(kind: str) -> Problem:
     lines = tiny.LINES if kind in ALL_LINES else ()
-    return tiny.problem(SCENARIOS[kind], (8, 12), tiny.catalog(lines))
+    problem = tiny.problem(SCENARIOS[kind], (8, 12), tiny.catalog(lines))
+    if kind != "owned":
+        return problem
+    system = System(
+        id="old", name="Old", vendor="any", chassis="chassis", gpu="gpu", cpu="cpu",
+        dimms=Quantity(part="dimm", count=2), boot=Quantity(part="boot", count=1),
+    )  # fmt: skip
+    first, second = problem.builds
+    return replace(problem, builds=(replace(first, core=replace(first.core, system=system), cost_cents=0), second))
 
 
 @pytest.mark.parametrize("kind", list(FLEET_RULES))

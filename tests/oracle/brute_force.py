@@ -57,11 +57,11 @@ class Answer:
     steps: int = 0
 
 
-def parts_of(fleet: tuple[Own, ...]) -> dict[str, int]:
-    """Return the pieces of each part that a fleet's machines take."""
+def parts_of(fleet: tuple[Own, ...], market: bool = False) -> dict[str, int]:
+    """Return the pieces of each part that a fleet's machines take, or take from the market."""
     pieces: dict[str, int] = {}
     for build in fleet:
-        for name, count in build.parts:
+        for name, count in build.market if market else build.parts:
             pieces[name] = pieces.get(name, 0) + count
     return pieces
 
@@ -182,7 +182,9 @@ class Oracle(LegalBuilds):
 
     def allowed(self, fleet: tuple[Own, ...], totals: Totals) -> bool:
         limits, rules = self.scenario.limits, self.scenario.fleet
-        stock = parts_of(fleet) if limits.stock or limits.maximum else {}
+        stock = parts_of(fleet, market=True) if limits.stock else {}
+        inside = parts_of(fleet) if limits.maximum else {}
+        owned = Counter(name for b in fleet for name in [str(b.key[0])] * b.nodes)
         load = self.scenario.finance.average_load_fraction
         return (
             (limits.budget is None or totals.capex <= limits.budget.cents)
@@ -191,7 +193,8 @@ class Oracle(LegalBuilds):
             and (rules.max_nodes is None or totals.nodes <= rules.max_nodes)
             and (rules.max_builds is None or len({b.key for b in fleet}) <= rules.max_builds)
             and all(stock.get(n, 0) + totals.items.get(n, 0) <= most for n, most in limits.stock.items())
-            and all(stock.get(n, 0) + totals.items.get(n, 0) <= most for n, most in limits.maximum.items())
+            and all(inside.get(n, 0) + totals.items.get(n, 0) <= most for n, most in limits.maximum.items())
+            and all(owned[own.name] <= own.count for own in rules.owned)
             and (limits.sustained_power_w is None or totals.watts * load <= limits.sustained_power_w)
             and (limits.racks is None or totals.racks <= limits.racks)
             and not (rules.one_gpu_model and len({b.key[2] for b in fleet}) > 1)

@@ -14,7 +14,7 @@ from fractions import Fraction
 
 from planner.build import Build
 from planner.engines import Cache
-from planner.hardware import Catalog, Chassis, Cpu, Dimm, Drive, Gpu, System
+from planner.hardware import Catalog, Chassis, Cpu, Dimm, Drive, Gpu, Quantity, System
 from planner.models import Model
 from planner.scenario import Scenario
 from tests.oracle.instances import GB, GIB, Instance
@@ -65,6 +65,7 @@ class Own:
     fabric_ports: int
     dram_gib: int
     drive_gb: int
+    market: tuple[tuple[str, int], ...]
 
 
 def key_of(build: Build) -> Key:
@@ -190,6 +191,7 @@ class LegalBuilds:
         self.pooled = self.scenario.tiers.placement == "pooled"
         self.prices = {p.part: p for p in self.book.prices}
         self.case = self.scenario.finance.price_case
+        self.owned = {own.name: own for own in self.scenario.fleet.owned}
 
     # -- builds ------------------------------------------------------------------------------
 
@@ -205,14 +207,27 @@ class LegalBuilds:
         for system in self.catalog.systems().values():
             if not fleet.chassis or system.id in fleet.chassis or system.chassis in fleet.chassis:
                 yield self.catalog.chassis()[system.chassis], self.catalog.gpus()[system.gpu], system
+        for own in self.owned.values():
+            chassis = self.catalog.chassis()[own.chassis]
+            drives = (Quantity(part=own.drive, count=own.drives),) if own.drives else ()
+            boot = Quantity(part=self.catalog.cluster.boot_drive, count=chassis.boot_drives)
+            nics = tuple(Quantity(part=name, count=count) for name, count in (own.nics or {}).items())
+            content = System(
+                id=own.name, name="O", vendor="O", chassis=own.chassis, gpu=own.gpu, cpu=own.cpu,
+                dimms=Quantity(part=own.dimm, count=own.dimms), drives=drives, boot=boot, nics=nics,
+            )  # fmt: skip
+            yield chassis, self.catalog.gpus()[own.gpu], content
 
     def ways(self) -> Iterator[Way]:
         serving, fleet = self.scenario.serving, self.scenario.fleet
         for chassis, gpu, system in self.machines():
             makers = {gpu.vendor, chassis.vendor, system.vendor if system else gpu.vendor} - {"any"}
+            mine = system is not None and system.id in self.owned
+            if mine:
+                makers = set(fleet.vendors)
             if makers & set(fleet.without_vendors) or (fleet.vendors and makers - set(fleet.vendors)):
                 continue
-            if fleet.gpus and gpu.id not in fleet.gpus:
+            if not mine and fleet.gpus and gpu.id not in fleet.gpus:
                 continue
             for weights in serving.weights:
                 if weights == "fp8" and gpu.architecture != "a":
@@ -266,13 +281,13 @@ class LegalBuilds:
         chassis, system, boots = way.chassis, way.system, way.chassis.boot_drives
         if system is not None:
             boot = self.catalog.drives()[system.boot.part]
-            yield (
-                self.catalog.cpus()[system.cpu],
-                self.catalog.dimms()[system.dimms.part],
-                system.dimms.count,
-                boot,
-                boots,
-            )
+            cpu, dimm = self.catalog.cpus()[system.cpu], self.catalog.dimms()[system.dimms.part]
+            yield cpu, dimm, system.dimms.count, boot, boots
+            if system.id in self.owned and self.owned[system.id].upgrade:
+                channels = chassis.n_cpus * cpu.memory_channels
+                for count in {channels, 2 * channels if cpu.speed_2dpc else channels}:
+                    if system.dimms.count < count <= chassis.dimm_slots:
+                        yield cpu, dimm, count, boot, boots
             return
         boot = self.catalog.drives()[self.catalog.cluster.boot_drive]
         for cpu in self.catalog.cpus().values():
@@ -288,6 +303,12 @@ class LegalBuilds:
         if way.system is not None:
             inside = way.system.drives
             yield (self.catalog.drives()[inside[0].part], inside[0].count) if inside else (None, 0)
+            if way.system.id in self.owned and self.owned[way.system.id].upgrade and self.scenario.tiers.nvme != "none":
+                for drive in self.catalog.drives().values():
+                    if drive.role == "data" and (not inside or inside[0].part == drive.id):
+                        for count in range(1, way.chassis.drive_bays + 1):
+                            if count > (inside[0].count if inside else 0):
+                                yield drive, count
         elif self.scenario.tiers.nvme == "none":
             yield None, 0
         else:
@@ -312,9 +333,15 @@ class LegalBuilds:
         if way.system is not None:
             extra = {name: count - inside.get(name, 0) for name, count in wanted.items()}
             bought = [(way.system.id, 1), *((name, count) for name, count in extra.items() if count > 0)]
+        mine = way.system is not None and way.system.id in self.owned
+        if mine:
+            more = {dimm.id: dimms - way.system.dimms.count}
+            if drive:
+                more[drive.id] = drives - (way.system.drives[0].count if way.system.drives else 0)
+            bought = [*bought[1:], *((name, count) for name, count in more.items() if count)]
         if any(name not in self.prices or not self.comes_in_time(name) for name, _ in bought):
             return None
-        if any(not self.may_stand_here(name) for name, _ in [*parts, *bought]):
+        if any(not self.may_stand_here(name) for name, _ in ([] if mine else parts) + bought):
             return None
         watts = chassis.base_w + sum(
             getattr(self.catalog.find(name), "power_w", 0) * count for name, count in parts if name != chassis.id
@@ -345,6 +372,7 @@ class LegalBuilds:
             racks_per=racks_per, front_ports=way.nodes * cluster.front_nics * ports[cluster.front_nic],
             fabric_ports=way.nodes * way.fabric * ports[cluster.fabric_nic],
             dram_gib=max(0, gib) * way.nodes, drive_gb=gb * way.nodes,
+            market=tuple((name, count * way.nodes) for name, count in (bought if mine else stocked)),
         )  # fmt: skip
 
     def comes_in_time(self, name: str) -> bool:

@@ -6,8 +6,12 @@ import math
 from dataclasses import replace
 from random import Random
 
+from planner.errors import InputError
+from planner.hardware import Catalog, Part
+from planner.owned import with_owned
 from planner.prices import LeadTime
-from planner.scenario import Limits
+from planner.scenario import Limits, Owned
+from planner.units import Money
 from tests.oracle.brute_force import Oracle, TooLargeError, parts_of
 from tests.oracle.instances import Instance
 from tests.oracle.legal import Own
@@ -31,28 +35,87 @@ def with_rules(instance: Instance) -> Instance:
         fleet = oracle.solve().fleet
     except TooLargeError:
         return instance
-    return replace(instance, scenario=_ruled(instance, rng, oracle, fleet))
+    instance = replace(instance, scenario=_ruled(instance, rng, oracle, fleet))
+    used = sorted(parts_of(fleet))
+    return _without_a_part(instance, rng.choice(used)) if used and rng.random() < 0.6 else instance
+
+
+def _without_a_part(instance: Instance, part: str) -> Instance:
+    """Keep a part of the best fleet from region X, and let it come late."""
+    catalog = instance.shelf.catalog
+    parts = {kind: dict(by_id) for kind, by_id in catalog.parts.items()}
+    for by_id in parts.values():
+        if part in by_id:
+            by_id[part] = replace(by_id[part], export_barred=("X",), regions=())
+    late = LeadTime(time_days=200, assumed="test")
+    book = catalog.books["book"]
+    prices = tuple(replace(price, lead_time=late) if price.part == part else price for price in book.prices)
+    changed = replace(catalog, parts=parts, books={"book": replace(book, prices=prices)})
+    return replace(instance, shelf=replace(instance.shelf, catalog=changed))
 
 
 def _marked(instance: Instance, rng: Random) -> Instance:
     """Give machines their makers."""
     catalog = instance.shelf.catalog
     parts = {kind: dict(by_id) for kind, by_id in catalog.parts.items()}
-    for kind, makers in (("gpu", "GH"), ("chassis", "CDG"), ("system", ("any", "S", "C"))):
+    if len(parts["gpu"]) == 1 and rng.random() < 0.5:
+        catalog = _with_a_second_gpu(catalog, parts, rng)
+    for kind, makers in (("gpu", "GGH"), ("chassis", "CG"), ("system", ("any", "S", "C"))):
         parts[kind] = {name: replace(part, vendor=rng.choice(makers)) for name, part in parts[kind].items()}
     for by_id in parts.values():
         for name in by_id:
             draw = rng.random()
-            if draw < 0.1:
+            if draw < 0.03:
                 by_id[name] = replace(by_id[name], export_barred=("X",))
-            elif draw < 0.2:
+            elif draw < 0.06:
                 by_id[name] = replace(by_id[name], regions=("R", "Y"))
     book = catalog.books["book"]
-    leads = (None, None, *(LeadTime(time_days=days, assumed="test") for days in (10, 50, 50, 200)))
+    leads = (None, *(LeadTime(time_days=days, assumed="test") for days in 7 * [10] + 7 * [50] + [200]))
     prices = tuple(replace(price, lead_time=rng.choice(leads)) for price in book.prices)
     books = {"book": replace(book, prices=prices)}
     shelf = replace(instance.shelf, catalog=replace(catalog, parts=parts, books=books))
     return replace(instance, shelf=shelf)
+
+
+def _with_a_second_gpu(catalog: Catalog, parts: dict[str, dict[str, Part]], rng: Random) -> Catalog:
+    """Give every chassis another GPU to choose, of other memory at another price."""
+    gpu = catalog.gpus()["gpu-0"]
+    parts["gpu"]["gpu-1"] = replace(
+        gpu, id="gpu-1", memory_bytes=gpu.memory_bytes * rng.randint(80, 130) // 100, visible_bytes=None
+    )
+    for name, chassis in catalog.chassis().items():
+        parts["chassis"][name] = replace(chassis, gpu_models=("gpu-0", "gpu-1"))
+    book = catalog.books["book"]
+    prices = list(book.prices)
+    for price in book.prices:
+        if price.part == "gpu-0":
+            tenths = rng.randint(8, 13)
+            low, typical, high = (
+                Money("USD", max(1, money.cents * tenths // 10)) for money in (price.low, price.typical, price.high)
+            )
+            prices.append(replace(price, part="gpu-1", low=low, typical=typical, high=high))
+    return replace(catalog, books={"book": replace(book, prices=tuple(prices))})
+
+
+def _owned(instance: Instance, rng: Random, fleet: tuple[Own, ...]) -> tuple[Owned, ...]:
+    """Draw one or two kinds of machines that are there already; those that do not fit are left out."""
+    catalog, found = instance.shelf.catalog, []
+    for i in range(rng.choice((1, 1, 2))):
+        chassis = rng.choice(list(catalog.chassis().values()))
+        data = [drive.id for drive in catalog.drives().values() if drive.role == "data"]
+        own = Owned(
+            name=f"own-{i}", chassis=chassis.id, gpu=rng.choice(chassis.gpu_models),
+            cpu=rng.choice(list(catalog.cpus())),
+            dimm=rng.choice(list(catalog.dimms())), dimms=rng.randint(1, chassis.dimm_slots), drive=rng.choice(data),
+            drives=rng.randint(0, chassis.drive_bays), nics=rng.choice((None, {"nic-front": 1}, {"nic-front": 2})),
+            count=rng.choice((1, 1, 2, 3)), upgrade=rng.random() < 0.7,
+        )  # fmt: skip
+        try:
+            with_owned(replace(instance.scenario, fleet=replace(instance.scenario.fleet, owned=(own,))), instance.shelf)
+        except InputError:
+            continue
+        found.append(own)
+    return tuple(found)
 
 
 def _ruled(instance: Instance, rng: Random, oracle: Oracle, fleet: tuple[Own, ...]):  # type: ignore[no-untyped-def]
@@ -65,8 +128,8 @@ def _ruled(instance: Instance, rng: Random, oracle: Oracle, fleet: tuple[Own, ..
     makers = sorted({p.vendor for kind in ("gpu", "chassis") for p in instance.shelf.catalog.parts[kind].values()})
     rules = replace(
         scenario.fleet, min_build_nodes=rng.choice((2, 2, 3)) if often(20) else None, one_gpu_model=often(20),
-        vendors=tuple(rng.sample(makers, max(1, len(makers) - 1))) if often(5) else (),
-        without_vendors=(rng.choice(makers),) if often(10) else (),
+        vendors=tuple(rng.sample(makers, max(1, len(makers) - 1))) if often(9) else (),
+        without_vendors=(rng.choice(makers),) if often(12) else (),
         region=rng.choice(instance.shelf.catalog.regions()) if often(12) else None,
         spare_nodes=rng.choice((1, 2)) if often(12) else 0, spare_racks=int(often(20)),
     )  # fmt: skip
@@ -77,11 +140,18 @@ def _ruled(instance: Instance, rng: Random, oracle: Oracle, fleet: tuple[Own, ..
         for part in rng.sample(inside, rng.randint(1, 2)):
             minimum[part] = max(0, used.get(part, 0) + rng.randint(-1, 3))
     if often(20):
-        for part in rng.sample(anything, rng.randint(1, 2)):
+        for part in rng.sample(sorted(used) or anything, 1) + rng.sample(anything, rng.randint(0, 1)):
             maximum[part] = max(0, used.get(part, 0) + totals.items.get(part, 0) + rng.randint(-3, 2))
+    owned = _owned(instance, rng, fleet) if often(20) else ()
+    rules = replace(rules, owned=owned)
+    stock = dict(scenario.limits.stock)
+    if rules.one_gpu_model and fleet:
+        # Scarce where it is wanted most, so that a second kind would help.
+        wanted = str(fleet[0].key[2])
+        stock[wanted] = max(1, used[wanted] - rng.randint(1, 2))
     mean = math.ceil(totals.watts * scenario.finance.average_load_fraction)
     limits: Limits = replace(
-        scenario.limits, minimum=minimum, maximum=maximum,
+        scenario.limits, stock=stock, minimum=minimum, maximum=maximum,
         sustained_power_w=max(1, mean * rng.randint(75, 140) // 100) if often(20) else None,
         racks=max(1, totals.racks + rng.randint(-1, 1)) if often(20) else None,
         rack_power_w=rng.randint(2, 14) * 1000 if often(8) else None,

@@ -21,7 +21,7 @@ from planner.hardware import Quantity, System
 from planner.layout import Layout
 from planner.problem import Problem, Situation
 from planner.program import Program, Row
-from planner.scenario import Fleet, Limits, Scenario, Tiers
+from planner.scenario import Fleet, Limits, Owned, Scenario, Tiers
 from planner.units import Money
 from planner.workload import SharedPrefix
 from tests.unit import tiny
@@ -177,6 +177,32 @@ def test_spare_racks_rule() -> None:
     assert checks(apart, "spare_racks", {0: 1, 1: 1}) == [(20, 12, "sessions", False)]
 
 
+def test_owned_rule() -> None:
+    problem = fleet(owned=(Owned(name="old", count=2), Owned(name="older", count=1)))
+    system = System(
+        id="old", name="Old", vendor="any", chassis="chassis", gpu="gpu", cpu="cpu",
+        dimms=Quantity(part="dimm", count=2), boot=Quantity(part="boot", count=1),
+    )  # fmt: skip
+    first = replace(problem.builds[0], core=replace(problem.builds[0].core, system=system))
+    mixed = replace(problem, builds=(first, problem.builds[1]))
+    assert checks(mixed, "owned", {0: 2, 1: 4}) == [(2, 2, "nodes", True), (0, 1, "nodes", True)]
+    assert checks(mixed, "owned", {0: 3}) == [(3, 2, "nodes", False), (0, 1, "nodes", True)]
+
+
+def test_stock_counts_what_is_added_to_an_owned_machine() -> None:
+    from planner.build import bought_pieces
+    from planner.hardware import OwnedMachine
+
+    machine = OwnedMachine(
+        id="old", name="Old", vendor="any", chassis="chassis", gpu="gpu", cpu="cpu", count=2,
+        dimms=Quantity(part="dimm", count=2), boot=Quantity(part="boot", count=1),
+    )  # fmt: skip
+    build = tiny.build(one=tiny.core(system=machine, n_nodes=2), dimms=6)
+    pieces = [bought_pieces(build, part) for part in ("old", "gpu", "dimm", "drive", "front", "boot")]
+    assert pieces == [0, 0, 8, 4, 2, 0]
+    assert bought_pieces(tiny.build(), "gpu") == 2
+
+
 def test_spare_racks_of_a_pool() -> None:
     asked = tiny.scenario(tiers=POOLED, fleet=Fleet(spare_racks=1))
     found = checks(tiny.problem(asked, (8, 12)), "spare_racks", {0: 1, 1: 3})
@@ -300,7 +326,7 @@ def test_pool_of_drives() -> None:
 
 def test_every_rule_has_a_test_here() -> None:
     tested = {"sessions", "budget", "power", "rack_units", "nodes", "builds", "stock", "dram_pool", "nvme_pool"}
-    tested |= {"build_nodes", "gpu_models", "minimum", "maximum", "sustained", "racks", "spare_racks"}
+    tested |= {"build_nodes", "gpu_models", "minimum", "maximum", "sustained", "racks", "spare_racks", "owned"}
     assert set(FLEET_RULES) == tested
     assert set(GROUP_LIMITS) == set(BY_HAND)
 
