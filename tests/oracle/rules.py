@@ -128,7 +128,7 @@ def _ruled(instance: Instance, rng: Random, oracle: Oracle, fleet: tuple[Own, ..
     makers = sorted({p.vendor for kind in ("gpu", "chassis") for p in instance.shelf.catalog.parts[kind].values()})
     rules = replace(
         scenario.fleet, min_build_nodes=rng.choice((2, 2, 3)) if often(20) else None, one_gpu_model=often(20),
-        vendors=tuple(rng.sample(makers, max(1, len(makers) - 1))) if often(9) else (),
+        vendors=tuple(rng.sample(makers, max(1, len(makers) - 1))) if often(16) else (),
         without_vendors=(rng.choice(makers),) if often(12) else (),
         region=rng.choice(instance.shelf.catalog.regions()) if often(12) else None,
         spare_nodes=rng.choice((1, 2)) if often(12) else 0, spare_racks=int(often(20)),
@@ -152,10 +152,10 @@ def _ruled(instance: Instance, rng: Random, oracle: Oracle, fleet: tuple[Own, ..
     mean = math.ceil(totals.watts * scenario.finance.average_load_fraction)
     limits: Limits = replace(
         scenario.limits, stock=stock, minimum=minimum, maximum=maximum,
-        sustained_power_w=max(1, mean * rng.randint(75, 140) // 100) if often(20) else None,
-        racks=max(1, totals.racks + rng.randint(-1, 1)) if often(20) else None,
+        sustained_power_w=max(1, mean * rng.randint(60, 105) // 100) if often(20) else None,
+        racks=max(1, totals.racks + rng.randint(-2, 1)) if often(20) else None,
         rack_power_w=rng.randint(2, 14) * 1000 if often(8) else None,
-        deliver_by=rng.choice(("2026-12-20", "2027-02-01", "2027-06-01")) if often(15) else None,
+        deliver_by=rng.choice(("2026-12-20", "2027-02-01", "2027-06-01")) if often(18) else None,
         lead_time_days=rng.choice((None, 20, 100)), rack_height=rng.randint(4, 24) if often(8) else None,
     )  # fmt: skip
     return replace(scenario, fleet=rules, limits=limits)
