@@ -23,6 +23,8 @@ from planner.dominance import undominated
 from planner.errors import InfeasibleError, PriceMissingError
 from planner.hardware import Catalog, Chassis, Cpu, Dimm
 from planner.loading import Shelf
+from planner.objectives import OBJECTIVES
+from planner.objectives.parts import presence
 from planner.problem import Situation
 from planner.scenario import Scenario
 
@@ -207,7 +209,8 @@ def _with_costs(build: Build, pricing: Pricing, catalog: Catalog) -> Build:
     return replace(
         build,
         cost_cents=pricing.group_cents(build),
-        opex_cents=pricing.opex_cents(build.power_w),
+        opex_cents=pricing.opex_cents(build.power_w, build.n_nodes * build.core.chassis.rack_units),
+        tco_cents=pricing.group_tco_cents(build),
         racks_per=racks_per(build, catalog),
     )
 
@@ -301,7 +304,12 @@ def _adds(
         watts = build.drives * build.drive.power_w if build.drive else 0
         pool = (0, -tier_gb(build)) if at.pooled else (0, 0)
     stock = tuple(pieces.get(part, 0) for part in at.scenario.limits.stock)
-    return (cents, tax, watts, *pool, *stock)
+    kinds = presence({part for part, count in rows if count}, pricing.catalog) if _by_part(at) else ()
+    return (cents, tax, watts, *pool, *stock, *kinds)
+
+
+def _by_part(at: Situation) -> bool:
+    return "parts" in at.scenario.objectives
 
 
 def _reach(build: Build, depends: str, at: Situation) -> int:
@@ -375,10 +383,10 @@ def racks_per(build: Build, catalog: Catalog) -> int:
 
 def build_vector(build: Build, at: Situation, catalog: Catalog) -> tuple[int, ...]:
     """Return all that the program counts of one group, each so that less is better."""
-    opex = build.opex_cents if at.scenario.objective == "tco" else 0
+    goals = [use for kind in at.scenario.objectives for use in OBJECTIVES[kind].uses(build, at, catalog)]
     drivers = group_drivers(build, catalog).values()
     rules = [use for rule in FLEET_RULES.values() if rule.active(at) for use in rule.uses(build, at)]
-    return (build.cost_cents, opex, *drivers, -build.racks_per, *rules)
+    return (build.cost_cents, *goals, *drivers, -build.racks_per, *rules)
 
 
 def _explain_empty(scenario: Scenario, pricing: Pricing, rejected: Rejections) -> None:

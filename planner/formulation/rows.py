@@ -8,6 +8,7 @@ from planner.build import Build
 from planner.constraints import FLEET_RULES
 from planner.constraints.pools import POOLS
 from planner.costs import group_drivers
+from planner.formulation.caps import add_caps, most_within_caps
 from planner.hardware import ClusterLine
 from planner.problem import Problem
 from planner.program import Program
@@ -26,7 +27,7 @@ def most_groups(problem: Problem, build: Build) -> int:
             have = pool.units(build, at)
             if pool.active(at) and have > 0:
                 most = max(most, ceil_div(pool.need_units(build, at), have))
-    return most + problem.spares
+    return most_within_caps(problem, build, most + problem.spares)
 
 
 @lru_cache(maxsize=8)
@@ -46,6 +47,7 @@ def make_program(problem: Problem) -> Program:
     for rule in FLEET_RULES.values():
         if rule.active(problem.at):
             rule.add_rows(program, problem)
+    add_caps(program, problem)
     return program
 
 

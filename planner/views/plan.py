@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from planner.constraints.base import Check
-from planner.plan import NodeGroup, Plan
+from planner.objectives import OBJECTIVES
+from planner.plan import Goal, NodeGroup, Plan
 from planner.render.report import Report, Table, Text
 from planner.units import format_bytes, format_money, format_rate, format_watts
 from planner.views.bom import bom_data, bom_table
@@ -38,11 +39,7 @@ def answer(plan: Plan) -> str:
     """Return the plan in one sentence."""
     cost, money = plan.cost, plan.cost.currency
     mix = " + ".join(_mix_words(group) for group in plan.groups)
-    goal = {
-        "capex": "the least capex",
-        "tco": f"the least total cost over {cost.years} years",
-        "nodes": "the fewest nodes",
-    }[plan.objective]
+    goal = ", then ".join(OBJECTIVES[each.kind].words for each in plan.goals)
     proof = f"{goal} within this catalogue, these rules and these prices"
     if plan.status != "optimal":
         proof = f"not proven to be {goal}: {plan.gap:.2%} may be left"
@@ -185,7 +182,6 @@ def _next_steps(plan: Plan, name: str) -> Iterator[str]:
 def plan_data(plan: Plan) -> dict[str, Any]:
     """Return the plan as plain data; the keys are stable."""
     cost, money = plan.cost, plan.cost.currency
-    in_money = plan.objective != "nodes"
     data: dict[str, Any] = {
         "schema_version": 1,
         "scenario": plan.scenario,
@@ -193,11 +189,8 @@ def plan_data(plan: Plan) -> dict[str, Any]:
         "status": plan.status,
         "capacity_only": plan.capacity_only,
         "objective": {
-            "kind": plan.objective,
-            "value": plan.value / 100 if in_money else plan.value,
-            "bound": plan.bound / 100 if in_money else plan.bound,
-            "gap": plan.gap,
-            "currency": money if in_money else None,
+            **goal_data(plan.goals[0], money),
+            "then": [goal_data(goal, money) for goal in plan.goals[1:]],
         },
         "n_nodes": plan.n_nodes,
         "n_gpus": plan.n_gpus,
@@ -234,6 +227,18 @@ def plan_data(plan: Plan) -> dict[str, Any]:
         "provenance": dict(plan.provenance),
     }  # fmt: skip
     return data
+
+
+def goal_data(goal: Goal, currency: str) -> dict[str, Any]:
+    """Return an objective as plain values; money in whole units of the currency."""
+    in_money = OBJECTIVES[goal.kind].unit == "cents"
+    return {
+        "kind": goal.kind,
+        "value": goal.value / 100 if in_money else goal.value,
+        "bound": goal.bound / 100 if in_money else goal.bound,
+        "gap": goal.gap,
+        "currency": currency if in_money else None,
+    }
 
 
 def _group_data(group: NodeGroup) -> dict[str, Any]:
