@@ -30,6 +30,11 @@ def interrupted() -> bool:
     return _STATE.asked
 
 
+def note() -> None:
+    """Note an interrupt that somebody else heard: a solver that listens itself."""
+    _STATE.asked = True
+
+
 def _note(_signal: int, _frame: FrameType | None) -> None:
     if not _STATE.held or _STATE.asked:
         raise KeyboardInterrupt

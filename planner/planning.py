@@ -31,6 +31,7 @@ from planner.loading import Shelf
 from planner.objectives import OBJECTIVES
 from planner.plan import CostSummary, Goal, NodeGroup, Plan, RunnerUp
 from planner.problem import Problem, Situation
+from planner.proof import LIMIT_S, Proof, check_here, prove
 from planner.scenario import Scenario
 from planner.solve import Outcome, least_possible, solve
 from planner.verify import Verification, verify
@@ -97,9 +98,8 @@ def solve_scenario(
     PriceMissingError
         If only prices are missing.
     """
-    pricing = pricing_of(scenario, shelf)
-    candidates = find_candidates(scenario, shelf, pricing)
-    question = _Question(scenario, Situation.of(scenario), pricing, candidates, solver, _deadline(time_limit_s))
+    question = question_of(scenario, shelf, solver, _deadline(time_limit_s))
+    candidates = question.candidates
     found = question.best(candidates.every)
     if found is not None:
         return found
@@ -113,6 +113,13 @@ def solve_scenario(
         return (plan.problem, plan.outcome.counts) if plan else None
 
     raise InfeasibleError(explain_infeasible(scenario, without))
+
+
+def question_of(scenario: Scenario, shelf: Shelf, solver: str = "highs", deadline: float | None = None) -> Question:
+    """Return a scenario's candidates, ready to be solved."""
+    pricing = pricing_of(scenario, shelf)
+    found = find_candidates(scenario, shelf, pricing)
+    return _Question(scenario, Situation.of(scenario), pricing, found, solver, deadline)
 
 
 @dataclass(frozen=True)
@@ -178,6 +185,9 @@ class _Question:
         return found if found is not None and found.outcome.status == "optimal" else None
 
 
+Question = _Question
+
+
 def _deadline(time_limit_s: float | None) -> float | None:
     return None if time_limit_s is None else time.monotonic() + time_limit_s
 
@@ -192,7 +202,7 @@ def _pools(builds: Sequence[Build]) -> list[list[Build]]:
 
 def make_plan(
     scenario: Scenario, shelf: Shelf, solver: str = "highs", time_limit_s: float | None = None,
-    compare: bool = True,
+    compare: bool = True, exactly: bool = False,
 ) -> Plan:  # fmt: skip
     """Return the verified plan of a scenario.
 
@@ -201,6 +211,8 @@ def make_plan(
     compare : bool
         Whether to solve the questions beside it too: without spare groups, on other machines,
         at the mean context.
+    exactly : bool
+        Whether to hand the program to an exact solver too.
 
     Raises
     ------
@@ -208,22 +220,44 @@ def make_plan(
         As said there.
     """
     deadline = _deadline(time_limit_s)
+    if exactly:
+        check_here()
     with session():
         solved = solve_scenario(scenario, shelf, solver, time_limit_s)
         with held():
-            return finish_plan(solved, shelf, solver, deadline, compare)
+            proof = _proof(solved, deadline) if exactly else None
+            return finish_plan(solved, shelf, solver, deadline, compare, proof)
+
+
+def _proof(solved: Solved, deadline: float | None) -> Proof:
+    limit = LIMIT_S if deadline is None else max(0.0, deadline - time.monotonic())
+    own = solved.outcome.goals[: len(solved.scenario.objectives)]
+    found = prove(solved.parts, solved.problem, solved.outcome.counts, own, limit)
+    if found.better and solved.outcome.status == "optimal":
+        raise PlannerError(f"the plan is not optimal and is not shown: {found.words}")
+    return found
+
+
+def _as_proven(solved: Solved) -> Solved:
+    goals = tuple(replace(goal, bound=goal.value, status="optimal") for goal in solved.outcome.goals)
+    proven = replace(solved.outcome, status="optimal", bound=solved.outcome.value, goals=goals)
+    return replace(solved, outcome=proven)
 
 
 def finish_plan(
-    solved: Solved, shelf: Shelf, solver: str = "highs", deadline: float | None = None, compare: bool = True
-) -> Plan:
+    solved: Solved, shelf: Shelf, solver: str = "highs", deadline: float | None = None, compare: bool = True,
+    proof: Proof | None = None,
+) -> Plan:  # fmt: skip
     """Return the verified plan of what was solved."""
     left = None if deadline is None else deadline - time.monotonic()
     checked = verify(solved.problem, solved.outcome.counts)
     # What stands beside the plan takes the time that is left, or is left out.
     enough = (left is None or left > _LEAST_BESIDE_S) and not interrupted()
     beside = _beside(solved, shelf, solver, deadline) if compare and enough else _Beside()
-    return _assemble(solved, shelf, checked, beside)
+    if proof is not None and proof.proven:
+        solved = _as_proven(solved)
+    plan = _assemble(solved, shelf, checked, beside)
+    return plan if proof is None else replace(plan, provenance={**plan.provenance, "proof": proof.words})
 
 
 @dataclass(frozen=True)

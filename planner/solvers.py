@@ -24,7 +24,7 @@ import pulp
 
 from planner.errors import UsageError
 from planner.formulation.builder import to_pulp
-from planner.interrupts import interrupted
+from planner.interrupts import interrupted, note
 from planner.program import Program
 
 Status = Literal["optimal", "feasible", "infeasible", "nothing"]
@@ -80,6 +80,8 @@ def run(program: Program, terms: Mapping[int, int], solver: str, limit_s: float 
         log = Path(folder) / "log"
         bound = _dual_bound(problem, solver, log.read_text(errors="replace") if log.is_file() else "")
     found = _found(problem)
+    if _scip_says(problem) == "userinterrupt":
+        note()
     # PuLP leaves variables that stand in no row and not in the objective without a value.
     values = [
         variable.lower if got.varValue is None else round(got.varValue)
@@ -91,10 +93,13 @@ def run(program: Program, terms: Mapping[int, int], solver: str, limit_s: float 
         proven = bound is None or bound > value - 1
         return Answer("optimal" if proven else "feasible", values, scaled)
     if found and problem.sol_status == pulp.LpSolutionIntegerFeasible:
-        return Answer("feasible", values, scaled)
+        # Some stop on their own where the gap left is below one unit, and call it a limit.
+        value = sum(c // unit * values[i] for i, c in terms.items())
+        return Answer("optimal" if bound is not None and bound > value - 1 else "feasible", values, scaled)
     # A solver may call a problem infeasible when its time is up; well before that it has proved it.
     early = (limit_s is None or time.monotonic() - start < limit_s / 2) and not interrupted()
-    if problem.status == pulp.LpStatusInfeasible and (early or solver == "highs"):
+    bounded = _scip_says(problem) in ("infeasible", "inforunbd")
+    if bounded or (problem.status == pulp.LpStatusInfeasible and (early or solver == "highs")):
         return Answer("infeasible", [])
     return Answer("nothing", [], scaled)
 
@@ -103,6 +108,12 @@ def _found(problem: Any) -> bool:
     """Return whether there is a solution; stopped in time HiGHS hands out zeros where it has none."""
     info = getattr(getattr(problem, "solverModel", None), "getInfo", None)
     return info is None or int(info().primal_solution_status) == 2
+
+
+def _scip_says(problem: Any) -> str:
+    """Return the status of SCIP's Python interface, whose variables are all bounded; else nothing."""
+    model: Any = getattr(problem, "solverModel", None)
+    return str(model.getStatus()) if hasattr(model, "getStatus") else ""
 
 
 # -- stopping --------------------------------------------------------------------------------
@@ -275,7 +286,7 @@ def _dual_bound(problem: Any, solver: str, log: str) -> float | None:
     if solver.casefold() == "cbc":
         told = [line.split(":")[1] for line in log.splitlines() if line.startswith("Lower bound:")]
         return float(told[-1]) if told else None
-    model = getattr(problem, "solverModel", None)
+    model: Any = getattr(problem, "solverModel", None)
     with contextlib.suppress(Exception):
         if hasattr(model, "getInfo"):
             return float(model.getInfo().mip_dual_bound)  # type: ignore[union-attr]

@@ -15,6 +15,7 @@ from planner.cli.options import (
     Format,
     OutputFile,
     PriceFiles,
+    Prove,
     ScenarioName,
     Sets,
     Solver,
@@ -24,7 +25,8 @@ from planner.cli.options import (
     read_scenario,
     write,
 )
-from planner.errors import EXIT_UNPROVEN, UsageError
+from planner.errors import EXIT_INTERRUPTED, EXIT_UNPROVEN, UsageError
+from planner.interrupts import interrupted
 
 if TYPE_CHECKING:
     from planner.plan import Plan
@@ -48,15 +50,20 @@ def plan(
     prices: PriceFiles = None,
     solver: Solver = "highs",
     time_limit: TimeLimit = None,
+    prove: Prove = False,
 ) -> None:
     """Find the cheapest machines that hold the load, with the reasons."""
     from planner.planning import make_plan
     from planner.views.plan import plan_report
 
     shelf = load(catalog, prices)
-    found = make_plan(read_scenario(scenario, shelf, sets, variant), shelf, solver, time_limit)
+    found = make_plan(read_scenario(scenario, shelf, sets, variant), shelf, solver, time_limit, exactly=prove)
     write(plan_report(found, scenario), form, output)
     _end(found)
+    proof = str(found.provenance["proof"])
+    if prove and not proof.startswith("exactly proven"):
+        print(f"planner: not exactly proven: {proof}", file=sys.stderr)
+        raise typer.Exit(EXIT_UNPROVEN)
 
 
 def bom(
@@ -87,6 +94,9 @@ def _end(*plans: Plan) -> None:
         widest = max(plan.gap for plan in unproven)
         print(f"planner: {len(unproven)} plan(s) stopped before proof, gap up to {widest:.2%}", file=sys.stderr)
         raise typer.Exit(EXIT_UNPROVEN)
+    if interrupted():
+        print("planner: interrupted; what stands beside is left out", file=sys.stderr)
+        raise typer.Exit(EXIT_INTERRUPTED)
 
 
 def _end_table(points: list[Point]) -> None:

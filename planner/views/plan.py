@@ -38,7 +38,7 @@ def _heading(plan: Plan) -> str:
 def answer(plan: Plan) -> str:
     """Return the plan in one sentence."""
     cost, money = plan.cost, plan.cost.currency
-    mix = " + ".join(_mix_words(group) for group in plan.groups)
+    mix = " + ".join(mix_words(group) for group in plan.groups)
     goal = ", then ".join(OBJECTIVES[each.kind].words for each in plan.goals)
     proof = f"{goal} within this catalogue, these rules and these prices"
     if plan.status != "optimal":
@@ -51,7 +51,8 @@ def answer(plan: Plan) -> str:
     )
 
 
-def _mix_words(group: NodeGroup) -> str:
+def mix_words(group: NodeGroup) -> str:
+    """Return so many nodes of a kind in words."""
     machine = group.system or group.chassis
     return f"{group.nodes} x {machine} with {group.gpus_per_node} {group.gpu} and {group.dimms} x {group.dimm}"
 

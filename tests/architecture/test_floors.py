@@ -23,7 +23,7 @@ FLOORS = [
     *("weights", "budget", "pool", "copies", "doubts", "importing"),
     *("catalog_checks", "loading", "scenario_files", "schema"),
     *("demand", "build", "service", "cores", "costs", "problem", "constraints", "objectives", "plan"),
-    *("candidates", "formulation", "verify", "solvers", "solve", "diagnose", "caveats", "edges", "planning"),
+    *("candidates", "formulation", "verify", "solvers", "solve", "proof", "diagnose", "caveats", "edges", "planning"),
     *("questions", "render", "views", "cli", "__main__"),
 ]
 MOST_LINES = 500
