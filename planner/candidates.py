@@ -19,12 +19,13 @@ from planner.constraints.first_token import core_seconds
 from planner.constraints.nvme import tier_gb
 from planner.cores import Offer, Rejections, cores, offer
 from planner.costs import Pricing, group_drivers
-from planner.dominance import undominated
+from planner.dominance import undominated, undominated_within
 from planner.errors import InfeasibleError, PriceMissingError
 from planner.hardware import Catalog, Chassis, Cpu, Dimm
 from planner.loading import Shelf
 from planner.objectives import OBJECTIVES
-from planner.objectives.parts import presence
+from planner.objectives.base import by_part
+from planner.objectives.parts import distinct_parts
 from planner.problem import Situation
 from planner.scenario import Scenario
 
@@ -66,12 +67,15 @@ class _Half:
         Open sessions that a group hosts as far as this half is concerned.
     read : int
         Bytes per second that the drives read: decides the first token.
+    parts : tuple of str
+        Its parts where their number counts; else empty.
     """
 
     build: Build
     adds: tuple[int, ...]
     reach: int
     read: int = 0
+    parts: tuple[str, ...] = ()
 
     @property
     def vector(self) -> tuple[int, ...]:
@@ -115,7 +119,8 @@ def find_candidates(scenario: Scenario, shelf: Shelf, pricing: Pricing) -> Candi
 
 def keep_best(builds: Sequence[Build], at: Situation, catalog: Catalog) -> tuple[Build, ...]:
     """Return the builds that no other dominates in anything that the program counts."""
-    kept = undominated([build_vector(build, at, catalog) for build in builds])
+    kinds = [distinct_parts(build) if by_part(at) else None for build in builds]
+    kept = undominated_within(kinds, [build_vector(build, at, catalog) for build in builds])
     return tuple(builds[i] for i in kept)
 
 
@@ -188,6 +193,7 @@ def _pairs(
     pairs = [(host, drive) for host in hosts for drive in drives]
     legal = []
     vectors = []
+    parts = []
     for host, drive in pairs:
         build = _join(way.core, host, drive)
         fault = _machine_fault(build, catalog)
@@ -195,9 +201,10 @@ def _pairs(
             rejected.add("power", fault)
             continue
         legal.append(build)
+        parts.append((host.parts, drive.parts))
         adds = tuple(map(add, host.adds, drive.adds))
         vectors.append((*adds, -build.reach, -racks_per(build, catalog)))
-    return [legal[i] for i in undominated(vectors)]
+    return [legal[i] for i in undominated_within(parts, vectors)]
 
 
 def _in_time(way: _Way, half: _Half, at: Situation) -> bool:
@@ -279,7 +286,8 @@ def _halves(
             rejected.add("limits", f"{build.core.chassis.id}: {what} host nothing")
         else:
             read = build.drives * build.drive.read_bytes_per_s if build.drive else 0
-            kept.append(_Half(build, _adds(build, depends, rows, pricing, at), hosted, read))
+            parts = tuple(part for part, count in rows if count) if by_part(at) else ()
+            kept.append(_Half(build, _adds(build, depends, rows, pricing, at), hosted, read, parts))
     return _skyline(kept)
 
 
@@ -304,12 +312,7 @@ def _adds(
         watts = build.drives * build.drive.power_w if build.drive else 0
         pool = (0, -tier_gb(build)) if at.pooled else (0, 0)
     stock = tuple(pieces.get(part, 0) for part in at.scenario.limits.stock)
-    kinds = presence({part for part, count in rows if count}, pricing.catalog) if _by_part(at) else ()
-    return (cents, tax, watts, *pool, *stock, *kinds)
-
-
-def _by_part(at: Situation) -> bool:
-    return "parts" in at.scenario.objectives
+    return (cents, tax, watts, *pool, *stock)
 
 
 def _reach(build: Build, depends: str, at: Situation) -> int:
@@ -338,7 +341,8 @@ def _core_reach(core: Core, found: Offer, catalog: Catalog, at: Situation) -> tu
 
 
 def _skyline(halves: Sequence[_Half]) -> list[_Half]:
-    return [halves[i] for i in undominated([half.vector for half in halves])]
+    kept = undominated_within([half.parts for half in halves], [half.vector for half in halves])
+    return [halves[i] for i in kept]
 
 
 def _join(core: Core, host: _Half, drive: _Half) -> Build:

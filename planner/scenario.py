@@ -40,7 +40,7 @@ def _stock(value: object) -> Mapping[str, int]:
     return dict(value)
 
 
-OBJECTIVES = ("capex", "tco", "nodes", "power", "parts")
+OBJECTIVES = ("capex", "tco", "nodes", "power")
 
 
 def _objective(value: object) -> str | tuple[str, ...]:

@@ -289,11 +289,11 @@ def _dual_bound(problem: Any, solver: str, log: str) -> float | None:
     model: Any = getattr(problem, "solverModel", None)
     with contextlib.suppress(Exception):
         if hasattr(model, "getInfo"):
-            return float(model.getInfo().mip_dual_bound)  # type: ignore[union-attr]
+            return float(model.getInfo().mip_dual_bound)
         if hasattr(model, "getDualbound"):
-            return float(model.getDualbound())  # type: ignore[union-attr]
+            return float(model.getDualbound())
         if hasattr(model, "ObjBound"):
-            return float(model.ObjBound)  # type: ignore[union-attr]
+            return float(model.ObjBound)
     return None
 
 

@@ -27,9 +27,7 @@ from planner.errors import EXIT_UNPROVEN, UsageError
 if TYPE_CHECKING:
     from planner.plan import Plan
 
-Over = Annotated[
-    str, typer.Option("--over", metavar="A,B", help="Two of capex, tco, nodes, power, parts, e.g. capex,power.")
-]
+Over = Annotated[str, typer.Option("--over", metavar="A,B", help="Two of capex, tco, nodes, power, e.g. capex,power.")]
 Points = Annotated[int, typer.Option("--points", metavar="N", help="Most points of the front.")]
 Within = Annotated[str, typer.Option("--within", metavar="SHARE", help="How much dearer a plan may be, e.g. 10%.")]
 

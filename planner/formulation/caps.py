@@ -7,7 +7,7 @@ from planner.objectives import OBJECTIVES
 from planner.problem import Problem
 from planner.program import Program
 
-_PER_GROUP = {"capex": "cost_cents", "tco": "tco_cents", "nodes": "n_nodes", "power": "power_w"}
+PER_GROUP = {"capex": "cost_cents", "tco": "tco_cents", "nodes": "n_nodes", "power": "power_w"}
 
 
 def add_caps(program: Program, problem: Problem) -> None:
@@ -22,7 +22,7 @@ def most_within_caps(problem: Problem, build: Build, most: int) -> int:
     `most` groups are enough for a fleet that only has to hold the load. Where headroom is wanted
     more are worth having, and the caps alone set the bound.
     """
-    each: dict[str, int] = {kind: getattr(build, name) for kind, name in _PER_GROUP.items()}
+    each: dict[str, int] = {kind: getattr(build, name) for kind, name in PER_GROUP.items()}
     under = [most_of // each[kind] for kind, most_of in problem.caps.items() if each.get(kind)]
     if "headroom" in problem.at.scenario.objectives and under:
         return min(under)

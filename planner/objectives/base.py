@@ -44,6 +44,11 @@ class Objective(Protocol):
 OBJECTIVES: Registry[Objective] = Registry("objective")
 
 
+def by_part(at: Situation) -> bool:
+    """Return whether distinct parts count: a build may then stand in only for one of the same parts."""
+    return "parts" in at.scenario.objectives
+
+
 def objective(cls: type) -> type:
     """Register an objective under its kind."""
     OBJECTIVES.register(cls.kind)(cls())  # type: ignore[attr-defined]

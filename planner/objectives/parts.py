@@ -10,17 +10,10 @@ from planner.objectives.base import objective
 from planner.problem import Problem, Situation
 from planner.program import Program
 
-_KINDS = ("chassis", "gpu", "cpu", "dimm", "drive", "nic")
-
 
 def distinct_parts(build: Build) -> frozenset[str]:
     """Return the ids of the parts of one node; a whole system counts as the parts inside."""
     return frozenset(part for _, part, _ in build.parts())
-
-
-def presence(parts: frozenset[str] | set[str], catalog: Catalog) -> tuple[int, ...]:
-    """Return 1 for each part of the catalogue that is among `parts`, else 0."""
-    return tuple(int(name in parts) for kind in _KINDS for name in catalog.parts.get(kind, {}))
 
 
 @objective
@@ -32,8 +25,8 @@ class DistinctParts:
     words = "the fewest distinct parts"
 
     def uses(self, build: Build, at: Situation, catalog: Catalog) -> tuple[int, ...]:
-        """Return which parts it has: a build may replace another only with parts that this one has."""
-        return presence(distinct_parts(build), catalog)
+        """Return nothing: builds are compared only with those of the same parts (`by_part`)."""
+        return ()
 
     def terms(self, program: Program, problem: Problem) -> dict[int, int]:
         """Add a binary per part and return their sum."""

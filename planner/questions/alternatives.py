@@ -10,9 +10,11 @@ from fractions import Fraction
 from planner.build import Build
 from planner.candidates import find_candidates
 from planner.errors import InfeasibleError, UnprovenError, UsageError
+from planner.formulation.caps import PER_GROUP
 from planner.interrupts import held, interrupted
 from planner.loading import Shelf
 from planner.objectives import OBJECTIVES
+from planner.objectives.parts import distinct_parts
 from planner.plan import Plan
 from planner.planning import Question, Solved, finish_plan, question_of, solve_scenario
 from planner.problem import Situation
@@ -26,6 +28,8 @@ VIRTUES = {
     "power": "lowest power",
     "headroom": "most headroom",
 }
+
+_MOST_MIXED = 2_000
 
 
 @dataclass(frozen=True)
@@ -142,14 +146,55 @@ def vendor(build: Build) -> str:
 def _solve(virtue: str, asked: Question, best: Solved, shelf: Shelf) -> Solved | None:
     if virtue == "vendor":
         return _one_vendor(asked, best)
+    if virtue == "parts":
+        return _fewest_parts(asked, best, shelf)
     own = best.scenario.objectives
     scenario = replace(best.scenario, objective=(virtue, *(kind for kind in own if kind != virtue)))
-    candidates = asked.candidates
-    if virtue == "parts":
-        # Parts are counted within machines too: what was dropped there may share more of them.
-        candidates = find_candidates(scenario, shelf, asked.pricing)
-    question = replace(asked, scenario=scenario, at=Situation.of(scenario), candidates=candidates)
-    return question.best(candidates.every)
+    question = replace(asked, scenario=scenario, at=Situation.of(scenario))
+    return question.best(question.candidates.every)
+
+
+def _fewest_parts(asked: Question, best: Solved, shelf: Shelf) -> Solved | None:
+    """Return the best plan with the fewest distinct parts.
+
+    No plan has fewer than the build with fewest. A plan with as many consists of builds with the
+    same parts, so that each set of parts is a small program of its own. Where none of them stays
+    within the cap, several sets are mixed in one program, if it is of a size to be solved.
+    """
+    own = best.scenario.objectives
+    scenario = replace(best.scenario, objective=("parts", *own))
+    # Parts are counted within machines too: what was dropped there may share more of them.
+    every = find_candidates(scenario, shelf, asked.pricing).every
+    sets: dict[frozenset[str], list[Build]] = {}
+    for build in every:
+        sets.setdefault(distinct_parts(build), []).append(build)
+    least = min(map(len, sets))
+    if measure("parts", best) == least:
+        return best
+    small = sorted((builds for parts, builds in sets.items() if len(parts) == least), key=lambda b: _floor(asked, b))
+    found: list[Solved] = []
+    for builds in small:
+        if _floor(asked, builds) <= min([*asked.caps.values(), *(each.capex for each in found if own[0] == "capex")]):
+            plan = asked.best(builds)
+            found += [plan] if plan is not None else []
+    if found:
+        return _first(found)
+    question = replace(asked, scenario=scenario, at=Situation.of(scenario))
+    return question.best(every) if len(every) <= _MOST_MIXED else None
+
+
+def _floor(asked: Question, builds: Sequence[Build]) -> int:
+    """Return what the capped money of a fleet of these builds cannot be below, cluster lines apart."""
+    field_name = PER_GROUP[next(iter(asked.caps))]
+    each = min(Fraction(getattr(build, field_name), build.reach) for build in builds)
+    return math.ceil(asked.at.open_parts * each)
+
+
+def _first(plans: Sequence[Solved]) -> Solved:
+    """Return the best of several plans, proven only if each of them is."""
+    first = min(plans, key=lambda each: each.rank)
+    proven = all(each.outcome.status == "optimal" for each in plans)
+    return first if proven else replace(first, outcome=replace(first.outcome, status="feasible"))
 
 
 def _one_vendor(asked: Question, best: Solved) -> Solved | None:
@@ -159,11 +204,7 @@ def _one_vendor(asked: Question, best: Solved) -> Solved | None:
     every = asked.candidates.every
     found = [_of(asked, [b for b in every if vendor(b) == name]) for name in sorted({vendor(b) for b in every})]
     plans = [each for each in found if each is not None]
-    if not plans:
-        return best
-    first = min(plans, key=lambda each: each.rank)
-    proven = all(each.outcome.status == "optimal" for each in plans)
-    return first if proven else replace(first, outcome=replace(first.outcome, status="feasible"))
+    return _first(plans) if plans else best
 
 
 def _of(asked: Question, builds: Sequence[Build]) -> Solved | None:

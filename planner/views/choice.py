@@ -78,7 +78,7 @@ def choice_report(choice: Choice) -> Report:
 def _row(other: Alternative, money: str) -> tuple[str | int, ...]:
     name, had = VIRTUES[other.virtue], _amount(other.virtue, other.had, money)
     if other.plan is None:
-        words = "the best plan has it" if other.same else "nothing better was found in time"
+        words = "none within the cap has more of it" if other.same else "nothing better was found in time"
         return (name, had, "-", "-", "-", words)
     assert other.has is not None
     machines = " + ".join(mix_words(group) for group in other.plan.groups)
