@@ -98,7 +98,8 @@ def solve_scenario(
     PriceMissingError
         If only prices are missing.
     """
-    question = question_of(scenario, shelf, solver, _deadline(time_limit_s))
+    deadline = _deadline(time_limit_s)
+    question = question_of(scenario, shelf, solver, deadline)
     candidates = question.candidates
     found = question.best(candidates.every)
     if found is not None:

@@ -9,7 +9,7 @@ from planner.constraints.base import Check
 from planner.objectives import OBJECTIVES
 from planner.plan import Goal, NodeGroup, Plan
 from planner.render.report import Report, Table, Text
-from planner.units import format_bytes, format_money, format_rate, format_watts
+from planner.units import format_bytes, format_money, format_rate, format_share, format_watts
 from planner.views.bom import bom_data, bom_table
 from planner.views.demand import demand_data, steps_table
 
@@ -113,7 +113,11 @@ def _cost_table(plan: Plan) -> Table:
         ("tax", cost.tax),
         ("capex_total", cost.capex_total),
     ]
-    if cost.opex_known:
+    interest = cost.tco_total - cost.capex_total - cost.years * cost.opex_per_year
+    if interest:
+        rate = format_share(cost.discount_rate_fraction)
+        lines.append((f"cost of capital at {rate}, {cost.years} years", interest))
+    if cost.opex_known or interest:
         lines += [
             ("energy and colocation per year", cost.opex_per_year),
             (f"total over {cost.years} years", cost.tco_total),
@@ -207,6 +211,7 @@ def plan_data(plan: Plan) -> dict[str, Any]:
             },
             "opex_per_year": cost.opex_per_year / 100 if cost.opex_known else None,
             "tco_total": cost.tco_total / 100 if cost.opex_known else None,
+            "discount_rate": float(cost.discount_rate_fraction),
             "years": cost.years,
             "not_included": list(cost.not_included),
         },

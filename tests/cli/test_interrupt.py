@@ -39,10 +39,13 @@ real, turns = solve.run, []
 def run(*asked):
     turns.append(asked)
     if len(turns) == int(sys.argv[1]):
+        answer = real(*asked)
         os.kill(os.getpid(), signal.SIGINT)
-        answer = real(*asked) if sys.argv[2] == "all" else None
-        values = real(*asked).values if sys.argv[2] == "some" else []
-        return answer or solve.Answer("feasible" if values else "nothing", values, 100_000_000.0 if values else None)
+        known = {
+            "all": answer, "some": solve.Answer("feasible", answer.values, 100_000_000.0),
+            "none": solve.Answer("nothing", []),
+        }
+        return known[sys.argv[2]]
     return real(*asked)
 solve.run = run
 main(["plan", "report-real", "-f", "json"])
