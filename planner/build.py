@@ -118,6 +118,8 @@ class Build:
         Per node.
     cost_cents : int
         Of one group, node lines only, in the price case of the problem.
+    opex_cents, tco_cents : int
+        Running cost per year, and all that one group costs over the term.
     power_w : int
         Peak of one group.
     reach : int
@@ -137,6 +139,7 @@ class Build:
     boot: Drive
     cost_cents: int = 0
     opex_cents: int = 0
+    tco_cents: int = 0
     power_w: int = 0
     reach: int = 0
     racks_per: int = 1

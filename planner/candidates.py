@@ -19,11 +19,14 @@ from planner.constraints.first_token import core_seconds
 from planner.constraints.nvme import tier_gb
 from planner.cores import Offer, Rejections, cores, offer
 from planner.costs import Pricing, group_drivers
-from planner.dominance import undominated
+from planner.dominance import undominated, undominated_within
 from planner.eligibility import late_fault, region_fault
 from planner.errors import InfeasibleError, PriceMissingError
 from planner.hardware import Catalog, Chassis, Cpu, Dimm, OwnedMachine
 from planner.loading import Shelf
+from planner.objectives import OBJECTIVES
+from planner.objectives.base import by_part
+from planner.objectives.parts import distinct_parts
 from planner.problem import Situation
 from planner.scenario import Limits, Scenario
 
@@ -65,12 +68,15 @@ class _Half:
         Open sessions that a group hosts as far as this half is concerned.
     read : int
         Bytes per second that the drives read: decides the first token.
+    parts : tuple of str
+        Its parts where their number counts; else empty.
     """
 
     build: Build
     adds: tuple[int, ...]
     reach: int
     read: int = 0
+    parts: tuple[str, ...] = ()
 
     @property
     def vector(self) -> tuple[int, ...]:
@@ -114,7 +120,8 @@ def find_candidates(scenario: Scenario, shelf: Shelf, pricing: Pricing) -> Candi
 
 def keep_best(builds: Sequence[Build], at: Situation, catalog: Catalog) -> tuple[Build, ...]:
     """Return the builds that no other dominates in anything that the program counts."""
-    kept = undominated([build_vector(build, at, catalog) for build in builds])
+    kinds = [distinct_parts(build) if by_part(at) else None for build in builds]
+    kept = undominated_within(kinds, [build_vector(build, at, catalog) for build in builds])
     return tuple(builds[i] for i in kept)
 
 
@@ -219,6 +226,7 @@ def _pairs(
     pairs = [(host, drive) for host in hosts for drive in drives]
     legal = []
     vectors = []
+    parts = []
     for host, drive in pairs:
         build = _join(way.core, host, drive)
         fault = _machine_fault(build, catalog, at.scenario.limits)
@@ -226,11 +234,12 @@ def _pairs(
             rejected.add("power", fault)
             continue
         legal.append(build)
+        parts.append((host.parts, drive.parts))
         adds = tuple(map(add, host.adds, drive.adds))
         per = racks_per(build, catalog, at.scenario.limits)
         # Nodes that share a rack are lost with it: fewer are better then, too.
         vectors.append((*adds, -build.reach, -per, per if at.scenario.fleet.spare_racks else 0))
-    return [legal[i] for i in undominated(vectors)]
+    return [legal[i] for i in undominated_within(parts, vectors)]
 
 
 def _in_time(way: _Way, half: _Half, at: Situation) -> bool:
@@ -242,7 +251,8 @@ def _with_costs(build: Build, pricing: Pricing, catalog: Catalog, at: Situation)
     return replace(
         build,
         cost_cents=pricing.group_cents(build),
-        opex_cents=pricing.opex_cents(build.power_w),
+        opex_cents=pricing.opex_cents(build.power_w, build.n_nodes * build.core.chassis.rack_units),
+        tco_cents=pricing.group_tco_cents(build),
         racks_per=racks_per(build, catalog, at.scenario.limits),
     )
 
@@ -327,7 +337,8 @@ def _halves(
             rejected.add("limits", f"{build.core.chassis.id}: {what} host nothing")
         else:
             read = build.drives * build.drive.read_bytes_per_s if build.drive else 0
-            kept.append(_Half(build, _adds(build, depends, rows, pricing, at), hosted, read))
+            parts = tuple(part for part, count in rows if count) if by_part(at) else ()
+            kept.append(_Half(build, _adds(build, depends, rows, pricing, at), hosted, read, parts))
     return _skyline(kept)
 
 
@@ -387,7 +398,8 @@ def _core_reach(core: Core, found: Offer, catalog: Catalog, at: Situation) -> tu
 
 
 def _skyline(halves: Sequence[_Half]) -> list[_Half]:
-    return [halves[i] for i in undominated([half.vector for half in halves])]
+    kept = undominated_within([half.parts for half in halves], [half.vector for half in halves])
+    return [halves[i] for i in kept]
 
 
 def _join(core: Core, host: _Half, drive: _Half) -> Build:
@@ -441,10 +453,10 @@ def racks_per(build: Build, catalog: Catalog, limits: Limits) -> int:
 
 def build_vector(build: Build, at: Situation, catalog: Catalog) -> tuple[int, ...]:
     """Return all that the program counts of one group, each so that less is better."""
-    opex = build.opex_cents if at.scenario.objective == "tco" else 0
+    goals = [use for kind in at.scenario.objectives for use in OBJECTIVES[kind].uses(build, at, catalog)]
     drivers = group_drivers(build, catalog).values()
     rules = [use for rule in FLEET_RULES.values() if rule.active(at) for use in rule.uses(build, at)]
-    return (build.cost_cents, opex, *drivers, -build.racks_per, *rules)
+    return (build.cost_cents, *goals, *drivers, -build.racks_per, *rules)
 
 
 def _explain_empty(scenario: Scenario, pricing: Pricing, rejected: Rejections) -> None:

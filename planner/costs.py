@@ -166,13 +166,43 @@ class Pricing:
                 total += drivers[line.driver] * line.pieces * self.lot_cents(line)
         return total
 
+    @property
+    def term_factor(self) -> Fraction:
+        """What a cent paid at once costs over the term: years times the annuity of it.
+
+        With rate i and n years n * i / (1 - (1 + i)^-n); 1 where capital costs nothing.
+        """
+        rate, years = self.finance.discount_rate_fraction, self.finance.years
+        return years * rate / (1 - (1 + rate) ** -years) if rate else Fraction(1)
+
+    def group_tco_cents(self, build: Build) -> int:
+        """Return all that one more group costs over the term, annuity rounded up once to a cent.
+
+        The power of its linear cluster lines is counted by the piece, apart.
+        """
+        yearly = self._group_yearly_cents(build)
+        once = self.group_cents(build) - self.finance.years * yearly
+        opex = self.opex_cents(build.power_w, build.n_nodes * build.core.chassis.rack_units)
+        return ceil(self.term_factor * once) + self.finance.years * (yearly + opex)
+
+    def _group_yearly_cents(self, build: Build) -> int:
+        """Return what the yearly linear lines of one group cost per year."""
+        node, drivers, total = self.node_cents(build), group_drivers(build, self.catalog), 0
+        for line in self.linear_lines():
+            if line.per_year and line.percent is not None:
+                each = self.percent_cents(line, node, self.case)
+                total += build.n_nodes * (each + self.tax_on(each))
+            elif line.per_year:
+                total += drivers[line.driver] * line.pieces * self.lot_cents(line) // self.finance.years
+        return total
+
     def lot_cents(self, line: ClusterLine) -> int:
         """Return one piece of a cluster line with tax over the term."""
         each = self.cents(line.item or line.id)
         return self.lots_per_year(line) * (each + self.tax_on(each))
 
-    def opex_cents(self, watts: int) -> int:
-        """Return the running cost of `watts` of peak power per year, rounded up."""
+    def opex_cents(self, watts: int, rack_units: int = 0) -> int:
+        """Return the running cost of `watts` of peak power in `rack_units` per year, rounded up."""
         money = self.finance
         total = Fraction(0)
         if money.energy_rate:
@@ -180,6 +210,8 @@ class Pricing:
             total += kwh * money.energy_rate.cents
         if money.colocation_rate:
             total += Fraction(watts, 1000) * 12 * money.colocation_rate.cents
+        if money.colocation_per_ru_rate:
+            total += rack_units * 12 * money.colocation_per_ru_rate.cents
         return ceil(total)
 
 
@@ -319,8 +351,33 @@ def fleet_power_w(pricing: Pricing, fleet: Mapping[Build, int]) -> int:
 
 def fleet_opex_cents(pricing: Pricing, fleet: Mapping[Build, int]) -> int:
     """Return the running cost per year, rounded up per group and per cluster piece."""
-    nodes = sum(count * pricing.opex_cents(build.power_w) for build, count in fleet.items())
+    nodes = sum(
+        count * pricing.opex_cents(build.power_w, build.n_nodes * build.core.chassis.rack_units)
+        for build, count in fleet.items()
+    )
     return nodes + sum(pricing.opex_cents(watts) * pieces for watts, pieces in _cluster_pieces(pricing, fleet))
+
+
+def tco_line_cents(pricing: Pricing, rule: ClusterLine) -> int:
+    """Return one piece of a cluster line over the term, annuity rounded up once to a cent."""
+    price, years = pricing.lot_cents(rule), pricing.finance.years
+    paid = price if rule.per_year else ceil(pricing.term_factor * price)
+    return paid + years * pricing.opex_cents(cluster_line_power_w(pricing, rule))
+
+
+def fleet_tco_cents(pricing: Pricing, fleet: Mapping[Build, int]) -> int:
+    """Return what a fleet costs over the term: groups, then the pieces of cluster lines."""
+    total = sum(count * pricing.group_tco_cents(build) for build, count in fleet.items())
+    drivers, years = fleet_drivers(fleet, pricing.catalog), pricing.finance.years
+    for rule in pricing.catalog.cluster.lines:
+        if rule.percent is not None:
+            continue
+        pieces = line_quantity(rule, drivers[rule.driver])
+        if pricing.is_linear(rule):
+            total += pieces * years * pricing.opex_cents(cluster_line_power_w(pricing, rule))
+        else:
+            total += pieces * tco_line_cents(pricing, rule)
+    return total
 
 
 def _cluster_pieces(pricing: Pricing, fleet: Mapping[Build, int]) -> Iterator[tuple[int, int]]:

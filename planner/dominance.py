@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 
 _SMALL = 48
 
@@ -16,6 +16,14 @@ def undominated(vectors: Sequence[tuple[int, ...]]) -> list[int]:
     """
     order = sorted(range(len(vectors)), key=lambda i: (vectors[i], i))
     return sorted(_small(vectors, order) if len(order) <= _SMALL else _large(vectors, order))
+
+
+def undominated_within(classes: Sequence[Hashable], vectors: Sequence[tuple[int, ...]]) -> list[int]:
+    """Return the indices of the vectors that no other of the same class dominates."""
+    members: dict[Hashable, list[int]] = {}
+    for i, each in enumerate(classes):
+        members.setdefault(each, []).append(i)
+    return sorted(own[k] for own in members.values() for k in undominated([vectors[i] for i in own]))
 
 
 def _small(vectors: Sequence[tuple[int, ...]], order: Sequence[int]) -> list[int]:

@@ -8,6 +8,7 @@
     ├── InfeasibleError           4  the rules leave no plan
     ├── PriceMissingError         5  a part that is needed has no price
     └── UnprovenError             6  the solver was stopped before it could prove anything
+        └── InterruptedPlanError  130  by Ctrl-C
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ EXIT_INFEASIBLE = 4
 EXIT_PRICE_MISSING = 5
 EXIT_UNPROVEN = 6
 EXIT_DIFFERENCE = 10
+EXIT_INTERRUPTED = 130
 
 
 class PlannerError(Exception):
@@ -94,6 +96,12 @@ class UnprovenError(PlannerError):
     """The solver ran out of time before it held any plan."""
 
     exit_code = EXIT_UNPROVEN
+
+
+class InterruptedPlanError(UnprovenError):
+    """Ctrl-C was pressed before there was any plan."""
+
+    exit_code = EXIT_INTERRUPTED
 
 
 def nearest(word: str, known: Iterable[str]) -> str:

@@ -128,6 +128,7 @@ Amount = Annotated[Money, Parsed(Money.parse, {"type": "string", "examples": ["U
 PerHour = Annotated[MoneyRate, _rate("h")]
 PerKwh = Annotated[MoneyRate, _rate("kWh")]
 PerKwMonth = Annotated[MoneyRate, _rate("kW/month")]
+PerRuMonth = Annotated[MoneyRate, _rate("RU/month")]
 Count = Annotated[int, Parsed(_whole(1), {"type": "integer", "minimum": 1})]
 Whole = Annotated[int, Parsed(_whole(0), {"type": "integer", "minimum": 0})]
 Number = Annotated[Fraction, Parsed(_number, {"type": "number", "minimum": 0})]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from fractions import Fraction
 from typing import Any, Literal
 
 from planner.budget import Budget
@@ -15,6 +16,31 @@ from planner.pool import Pool
 
 SCHEMA_VERSION = 1
 Status = Literal["optimal", "feasible", "infeasible"]
+
+
+@dataclass(frozen=True)
+class Goal:
+    """One objective of a plan as it was reached.
+
+    Attributes
+    ----------
+    kind : str
+        Of the objective.
+    value, bound : int
+        In its unit: cents, nodes, watts.
+    status : {'optimal', 'feasible'}
+        ``optimal`` only if the bound leaves less than one unit.
+    """
+
+    kind: str
+    value: int
+    bound: int
+    status: Literal["optimal", "feasible"]
+
+    @property
+    def gap(self) -> float:
+        """Distance of the bound from the value, as a share of the value."""
+        return abs((self.value - self.bound) / self.value) if self.value else 0.0
 
 
 @dataclass(frozen=True)
@@ -110,7 +136,7 @@ class CostSummary:
     parts, cluster, services, tax, capex_total : int
         Node parts, cluster parts, services over the term, tax, and their sum.
     opex_per_year, tco_total : int
-        Energy and colocation; capex plus the term's opex.
+        Energy and colocation; over the term, with what is paid at once as an annuity.
     low, high : int
         Capex with every price at its low and its high.
     unspecified_opex : bool
@@ -130,6 +156,7 @@ class CostSummary:
     high: int
     opex_known: bool
     not_included: tuple[str, ...]
+    discount_rate_fraction: Fraction = Fraction(0)
 
 
 @dataclass(frozen=True)
@@ -149,8 +176,8 @@ class Plan:
     ----------
     status : {'optimal', 'feasible', 'infeasible'}
         ``optimal``: within this catalogue, these rules and these prices, by the solver's bound.
-    objective : str
-        What was minimised; `value` and `bound` are in cents, or in nodes for ``nodes``.
+    goals : tuple of Goal
+        What was minimised, the first before the second.
     demand : Demand
         In the KV format of the largest node group.
     bill : tuple of CostLine
@@ -168,9 +195,7 @@ class Plan:
     scenario: str
     title: str
     status: Status
-    objective: str
-    value: int
-    bound: int
+    goals: tuple[Goal, ...]
     groups: tuple[NodeGroup, ...]
     bill: tuple[CostLine, ...]
     checks: tuple[Check, ...]
@@ -201,6 +226,21 @@ class Plan:
         return sum(group.nodes * group.gpus_per_node for group in self.groups)
 
     @property
+    def objective(self) -> str:
+        """What was minimised first; `value` and `bound` are in its unit."""
+        return self.goals[0].kind
+
+    @property
+    def value(self) -> int:
+        """What the plan has of its first objective."""
+        return self.goals[0].value
+
+    @property
+    def bound(self) -> int:
+        """What no plan is below."""
+        return self.goals[0].bound
+
+    @property
     def gap(self) -> float:
-        """Distance of the bound from the value, as a share of the value."""
-        return (self.value - self.bound) / self.value if self.value else 0.0
+        """Distance of the bound from the value, the widest over the objectives."""
+        return max(goal.gap for goal in self.goals)

@@ -5,25 +5,37 @@ from __future__ import annotations
 import platform
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from planner import __version__
 from planner.build import Build
 from planner.candidates import Candidates, find_candidates, keep_best, limiting_kind
 from planner.caveats import plan_warnings
-from planner.costs import CostLine, Pricing, bill, capex_cents, fleet_drivers, fleet_opex_cents, fleet_power_w
+from planner.costs import (
+    CostLine,
+    Pricing,
+    bill,
+    capex_cents,
+    fleet_drivers,
+    fleet_opex_cents,
+    fleet_power_w,
+    fleet_tco_cents,
+)
 from planner.demand import demand
 from planner.diagnose import explain_infeasible
 from planner.edges import pool_edge
-from planner.errors import InfeasibleError, PlannerError, PriceMissingError, UnprovenError
+from planner.errors import InfeasibleError, InterruptedPlanError, PlannerError, PriceMissingError, UnprovenError
 from planner.evidence import Source
 from planner.hardware import OwnedMachine
+from planner.interrupts import held, interrupted, session
 from planner.loading import Shelf
+from planner.objectives import OBJECTIVES
 from planner.owned import with_owned
-from planner.plan import CostSummary, NodeGroup, Plan, RunnerUp
+from planner.plan import CostSummary, Goal, NodeGroup, Plan, RunnerUp
 from planner.problem import Problem, Situation
+from planner.proof import LIMIT_S, Proof, check_here, prove
 from planner.scenario import Scenario
-from planner.solve import Outcome, solve
+from planner.solve import Outcome, least_possible, solve
 from planner.verify import Verification, verify
 
 _LEAST_BESIDE_S = 0.5
@@ -31,12 +43,20 @@ _LEAST_BESIDE_S = 0.5
 
 @dataclass(frozen=True)
 class Solved:
-    """A scenario with its problem and the solver's counts."""
+    """A scenario with its problem and the solver's counts.
+
+    Attributes
+    ----------
+    parts : tuple of Problem
+        All that were solved for it, its own among them: one, or with pooled tiers one for each
+        content of the pool.
+    """
 
     scenario: Scenario
     problem: Problem
     candidates: Candidates
     outcome: Outcome
+    parts: tuple[Problem, ...] = ()
 
     @property
     def fleet(self) -> dict[Build, int]:
@@ -49,9 +69,13 @@ class Solved:
         return capex_cents(bill(self.problem.pricing, self.fleet), self.problem.pricing.case)
 
     @property
-    def rank(self) -> tuple[int, int, int]:
-        """What tells better from worse: the scenario's own objective, cost, nodes."""
-        return (self.outcome.value, self.capex, self.nodes)
+    def rank(self) -> tuple[int, ...]:
+        """What tells better from worse: the scenario's own objectives, cost, nodes."""
+        return (*(self.value_of(kind) for kind in self.scenario.objectives), self.capex, self.nodes)
+
+    def value_of(self, kind: str) -> int:
+        """Return what the fleet has of an objective, added up from the plan itself."""
+        return OBJECTIVES[kind].value(self.problem, self.outcome.counts)
 
     @property
     def nodes(self) -> int:
@@ -76,21 +100,30 @@ def solve_scenario(
     PriceMissingError
         If only prices are missing.
     """
-    shelf = with_owned(scenario, shelf)
-    pricing = pricing_of(scenario, shelf)
-    candidates = find_candidates(scenario, shelf, pricing)
-    question = _Question(scenario, Situation.of(scenario), pricing, candidates, solver, _deadline(time_limit_s))
+    deadline = _deadline(time_limit_s)
+    question = question_of(scenario, shelf, solver, deadline)
+    candidates = question.candidates
     found = question.best(candidates.every)
     if found is not None:
         return found
 
     def without(freed: Scenario) -> tuple[Problem, Mapping[int, int]] | None:
+        if interrupted():
+            raise InterruptedPlanError("interrupted while looking for the limits that leave no plan")
         # What is dominated under all limits may be the way out of one: start from every build.
         other = replace(question, scenario=freed, at=Situation.of(freed))
         plan = other.optimum(candidates.every)
         return (plan.problem, plan.outcome.counts) if plan else None
 
     raise InfeasibleError(explain_infeasible(scenario, without))
+
+
+def question_of(scenario: Scenario, shelf: Shelf, solver: str = "highs", deadline: float | None = None) -> Question:
+    """Return a scenario's candidates, ready to be solved."""
+    shelf = with_owned(scenario, shelf)
+    pricing = pricing_of(scenario, shelf)
+    found = find_candidates(scenario, shelf, pricing)
+    return _Question(scenario, Situation.of(scenario), pricing, found, solver, deadline)
 
 
 @dataclass(frozen=True)
@@ -103,6 +136,7 @@ class _Question:
     candidates: Candidates
     solver: str
     deadline: float | None = None
+    caps: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def left_s(self) -> float | None:
@@ -116,10 +150,17 @@ class _Question:
         what they store, the leanest first, and each part is solved for something better than the
         best so far. A part that was stopped before proof leaves the whole unproven.
         """
+        with held():
+            return self._best(builds)
+
+    def _best(self, builds: Sequence[Build]) -> Solved | None:
         best: Solved | None = None
-        bounds = []
+        bounds: list[int] = []
+        parts: list[Problem] = []
         for part in _pools(builds) if self.at.pooled else [list(builds)]:
-            problem = Problem(self.at, keep_best(part, self.at, self.pricing.catalog), self.pricing)
+            kept = keep_best(part, self.at, self.pricing.catalog)
+            problem = Problem(self.at, kept, self.pricing, self.caps)
+            parts.append(problem)
             # Equal values are let in: the next objectives decide between them.
             below = best.outcome.value + 1 if best else None
             try:
@@ -127,7 +168,7 @@ class _Question:
             except UnprovenError:
                 if best is None:
                     raise
-                bounds.append(0)
+                bounds.append(least_possible(problem))
                 continue
             if outcome.status == "feasible":
                 bounds.append(outcome.bound)
@@ -136,8 +177,8 @@ class _Question:
                 best = found if best is None or found.rank < best.rank else best
         if best is not None and bounds:
             open_outcome = replace(best.outcome, status="feasible", bound=min(best.outcome.bound, *bounds))
-            return replace(best, outcome=open_outcome)
-        return best
+            best = replace(best, outcome=open_outcome)
+        return best and replace(best, parts=tuple(parts))
 
     def optimum(self, builds: Sequence[Build]) -> Solved | None:
         """Return the proven best fleet of `builds`; None if there is none or time ran out."""
@@ -146,6 +187,9 @@ class _Question:
         except UnprovenError:
             return None
         return found if found is not None and found.outcome.status == "optimal" else None
+
+
+Question = _Question
 
 
 def _deadline(time_limit_s: float | None) -> float | None:
@@ -162,7 +206,7 @@ def _pools(builds: Sequence[Build]) -> list[list[Build]]:
 
 def make_plan(
     scenario: Scenario, shelf: Shelf, solver: str = "highs", time_limit_s: float | None = None,
-    compare: bool = True,
+    compare: bool = True, exactly: bool = False,
 ) -> Plan:  # fmt: skip
     """Return the verified plan of a scenario.
 
@@ -171,6 +215,8 @@ def make_plan(
     compare : bool
         Whether to solve the questions beside it too: without spare groups, on other machines,
         at the mean context.
+    exactly : bool
+        Whether to hand the program to an exact solver too.
 
     Raises
     ------
@@ -178,13 +224,44 @@ def make_plan(
         As said there.
     """
     deadline = _deadline(time_limit_s)
-    solved = solve_scenario(scenario, shelf, solver, time_limit_s)
+    if exactly:
+        check_here()
+    with session():
+        solved = solve_scenario(scenario, shelf, solver, time_limit_s)
+        with held():
+            proof = _proof(solved, deadline) if exactly else None
+            return finish_plan(solved, shelf, solver, deadline, compare, proof)
+
+
+def _proof(solved: Solved, deadline: float | None) -> Proof:
+    limit = LIMIT_S if deadline is None else max(0.0, deadline - time.monotonic())
+    own = solved.outcome.goals[: len(solved.scenario.objectives)]
+    found = prove(solved.parts, solved.problem, solved.outcome.counts, own, limit)
+    if found.better and solved.outcome.status == "optimal":
+        raise PlannerError(f"the plan is not optimal and is not shown: {found.words}")
+    return found
+
+
+def _as_proven(solved: Solved) -> Solved:
+    goals = tuple(replace(goal, bound=goal.value, status="optimal") for goal in solved.outcome.goals)
+    proven = replace(solved.outcome, status="optimal", bound=solved.outcome.value, goals=goals)
+    return replace(solved, outcome=proven)
+
+
+def finish_plan(
+    solved: Solved, shelf: Shelf, solver: str = "highs", deadline: float | None = None, compare: bool = True,
+    proof: Proof | None = None,
+) -> Plan:  # fmt: skip
+    """Return the verified plan of what was solved."""
     left = None if deadline is None else deadline - time.monotonic()
     checked = verify(solved.problem, solved.outcome.counts)
     # What stands beside the plan takes the time that is left, or is left out.
-    enough = left is None or left > _LEAST_BESIDE_S
+    enough = (left is None or left > _LEAST_BESIDE_S) and not interrupted()
     beside = _beside(solved, shelf, solver, deadline) if compare and enough else _Beside()
-    return _assemble(solved, shelf, checked, beside)
+    if proof is not None and proof.proven:
+        solved = _as_proven(solved)
+    plan = _assemble(solved, shelf, checked, beside)
+    return plan if proof is None else replace(plan, provenance={**plan.provenance, "proof": proof.words})
 
 
 @dataclass(frozen=True)
@@ -243,7 +320,7 @@ def _assemble(solved: Solved, shelf: Shelf, checked: Verification, beside: _Besi
     cost = cost_summary(problem, fleet)
     plan = Plan(
         scenario=scenario.name, title=scenario.title, status=solved.outcome.status,
-        objective=scenario.objective, value=_agreed_value(solved, cost), bound=solved.outcome.bound,
+        goals=_agreed_goals(solved),
         groups=groups, bill=lines, checks=checked.checks,
         demand=demand(scenario, first.core.footprint.kv, cache),
         cost=cost, verified=True,
@@ -264,8 +341,8 @@ def _price_sources(lines: Sequence[CostLine], shelf: Shelf) -> tuple[Source, ...
     return tuple(known[name] for name in sorted({name for line in lines for name in line.evidence.sources}))
 
 
-def _agreed_value(solved: Solved, cost: CostSummary) -> int:
-    """Return the objective added up from the plan; it must agree with what the solver minimised.
+def _agreed_goals(solved: Solved) -> tuple[Goal, ...]:
+    """Return the scenario's objectives, added up from the plan; they must agree with the solver's.
 
     Without proof the solver may have left a rack or a switch too many in its count; the plan's
     own is then the lower one.
@@ -275,12 +352,16 @@ def _agreed_value(solved: Solved, cost: CostSummary) -> int:
     PlannerError
         If they disagree: the objective and the bill of materials have drifted apart.
     """
-    kind = solved.scenario.objective
-    value = {"capex": cost.capex_total, "tco": cost.tco_total, "nodes": solved.nodes}[kind]
-    found = solved.outcome.value
-    if value > found or (value < found and solved.outcome.status == "optimal"):
-        raise PlannerError(f"the solver minimised {kind} to {found}, the plan adds up to {value}; please report this")
-    return value
+    found: list[Goal] = []
+    for goal in solved.outcome.goals[: len(solved.scenario.objectives)]:
+        value = solved.value_of(goal.kind)
+        if value > goal.value or (value < goal.value and goal.status == "optimal"):
+            raise PlannerError(
+                f"the solver minimised {goal.kind} to {goal.value}, the plan adds up to {value}; please report this"
+            )
+        bound = solved.outcome.bound if not found else goal.bound
+        found.append(Goal(goal.kind, value, min(value, bound), goal.status))
+    return tuple(found)
 
 
 def cost_summary(problem: Problem, fleet: Mapping[Build, int]) -> CostSummary:
@@ -297,9 +378,10 @@ def cost_summary(problem: Problem, fleet: Mapping[Build, int]) -> CostSummary:
     return CostSummary(
         currency=pricing.book.currency, parts=by_scope["node"], cluster=by_scope["cluster"],
         services=by_scope["service"], tax=sum(line.qty * line.tax_cents[case] for line in lines),
-        capex_total=capex, opex_per_year=opex, tco_total=capex + finance.years * opex,
+        capex_total=capex, opex_per_year=opex, tco_total=fleet_tco_cents(pricing, fleet),
         years=finance.years, low=capex_cents(lines, "low"), high=capex_cents(lines, "high"),
-        opex_known=bool(finance.energy_rate or finance.colocation_rate),
+        opex_known=bool(finance.energy_rate or finance.colocation_rate or finance.colocation_per_ru_rate),
+        discount_rate_fraction=finance.discount_rate_fraction,
         not_included=pricing.catalog.cluster.not_included,
     )  # fmt: skip
 

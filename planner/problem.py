@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 
 from planner.build import Build, group_pieces
-from planner.costs import Pricing, cluster_line_power_w, group_drivers
+from planner.costs import Pricing, cluster_line_power_w, group_drivers, tco_line_cents
 from planner.demand import turns_per_s
 from planner.hardware import ClusterLine
 from planner.program import Program
@@ -67,11 +67,14 @@ class Problem:
         The columns, in canonical order, each with its cost and reach.
     pricing : Pricing
         Prices and running costs.
+    caps : mapping of str to int
+        Objective to the most that a plan may have of it.
     """
 
     at: Situation
     builds: tuple[Build, ...]
     pricing: Pricing
+    caps: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def spares(self) -> int:
@@ -98,6 +101,18 @@ class Problem:
     def opex_terms_of(self, program: Program) -> dict[int, int]:
         """Return running cost per year in cents per variable, rounded up per group and per piece."""
         return self._piece_terms(program, lambda build: build.opex_cents, self.pricing.opex_cents)
+
+    def tco_terms_of(self, program: Program) -> dict[int, int]:
+        """Return cents over the term per variable, rounded up per group and per piece."""
+        years = self.pricing.finance.years
+
+        def of_line(line: ClusterLine) -> int:
+            return tco_line_cents(self.pricing, line)
+
+        terms = self._piece_terms(
+            program, lambda build: build.tco_cents, lambda watts: years * self.pricing.opex_cents(watts)
+        )
+        return terms | self._cluster_terms(program, of_line)
 
     def _piece_terms(
         self, program: Program, of_build: Callable[[Build], int], of_watts: Callable[[int], int]

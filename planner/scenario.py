@@ -20,6 +20,7 @@ from planner.fields import (
     Parsed,
     PerKwh,
     PerKwMonth,
+    PerRuMonth,
     Seconds,
     Share,
     Text,
@@ -42,6 +43,19 @@ def _stock(value: object) -> Mapping[str, int]:
     return dict(value)
 
 
+OBJECTIVES = ("capex", "tco", "nodes", "power")
+
+
+def _objective(value: object) -> str | tuple[str, ...]:
+    names = value if isinstance(value, list) else [value]
+    if not names or len(set(map(str, names))) < len(names) or not all(name in OBJECTIVES for name in names):
+        raise QuantityError(f"expected one of {', '.join(OBJECTIVES)}, or a list of different ones, found {value!r}")
+    return tuple(map(str, names)) if len(names) > 1 else str(names[0])
+
+
+_NAME = {"enum": list(OBJECTIVES), "type": "string"}
+_NAMES = {"type": "array", "items": _NAME, "minItems": 1, "uniqueItems": True}
+Objective = Annotated[str | tuple[str, ...], Parsed(_objective, {"anyOf": [_NAME, _NAMES]})]
 Stock = Annotated[Mapping[str, int], Parsed(_stock, {"type": "object", "additionalProperties": {"type": "integer"}})]
 
 
@@ -283,8 +297,10 @@ class Finance:
         Added in a column of its own where the book's prices exclude it.
     years : int
         Term of support and of total cost of ownership.
-    energy_rate, colocation_rate : MoneyRate or None
-        Money per kWh and per kW and month.
+    discount_rate_fraction : Fraction
+        Yearly cost of capital: what is paid at once counts as an annuity over the term.
+    energy_rate, colocation_rate, colocation_per_ru_rate : MoneyRate or None
+        Money per kWh, per kW and month, per rack unit of the nodes and month.
     pue : Fraction
         Facility power over IT power.
     average_load_fraction : Fraction
@@ -295,8 +311,10 @@ class Finance:
     price_case: Literal["low", "typical", "high"] = "typical"
     tax_fraction: Share = Fraction(0)
     years: Count = 4
+    discount_rate_fraction: Share = Fraction(0)
     energy_rate: PerKwh | None = None
     colocation_rate: PerKwMonth | None = None
+    colocation_per_ru_rate: PerRuMonth | None = None
     pue: Number = Fraction(1)
     average_load_fraction: Share = Fraction(1)
 
@@ -307,8 +325,8 @@ class Scenario:
 
     Attributes
     ----------
-    objective : {'capex', 'tco', 'nodes'}
-        What is minimised; ties are broken by cost, then node count.
+    objective : str or tuple of str
+        What is minimised, the first before the second; ties are broken by cost, then node count.
     evidence : mapping
         Dotted path to where a value comes from, for those that say so.
     applied : tuple of str
@@ -326,11 +344,16 @@ class Scenario:
     fleet: Fleet = field(default_factory=Fleet)
     limits: Limits = field(default_factory=Limits)
     finance: Finance
-    objective: Literal["capex", "tco", "nodes"] = "capex"
+    objective: Objective = "capex"
     note: str = ""
     evidence: Mapping[str, Evidence] = field(default_factory=dict)
     applied: tuple[str, ...] = ()
     resolved: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def objectives(self) -> tuple[str, ...]:
+        """What is minimised, in order."""
+        return (self.objective,) if isinstance(self.objective, str) else self.objective
 
     @property
     def flat(self) -> bool:

@@ -407,7 +407,14 @@ def _money_faults(scenario: Scenario) -> Iterator[tuple[str, str]]:
         yield "finance.pue", "facility power cannot be below IT power; expected at least 1"
     if finance.average_load_fraction > 1:
         yield "finance.average_load", "a share of peak power cannot exceed 100 %"
-    for key, rate in (("energy", finance.energy_rate), ("colocation", finance.colocation_rate)):
+    if finance.discount_rate_fraction > 1:
+        yield "finance.discount_rate", "a yearly cost of capital above 100 % is no rate"
+    rates = (
+        ("energy", finance.energy_rate),
+        ("colocation", finance.colocation_rate),
+        ("colocation_per_ru", finance.colocation_per_ru_rate),
+    )
+    for key, rate in rates:
         if rate is not None and rate.cents < 0:
             yield f"finance.{key}", "a price cannot be below 0"
     if scenario.limits.budget is not None and scenario.limits.budget.cents <= 0:
@@ -428,6 +435,7 @@ def _beyond(scenario: Scenario, shelf: Shelf) -> Iterator[tuple[str, str]]:
         "limits.budget": scenario.limits.budget,
         "finance.energy": scenario.finance.energy_rate,
         "finance.colocation": scenario.finance.colocation_rate,
+        "finance.colocation_per_ru": scenario.finance.colocation_per_ru_rate,
     }
     for key, amount in amounts.items():
         if amount is not None and amount.currency != book.currency:

@@ -1,34 +1,30 @@
-"""Problem to counts: solvers behind one door, their answers never trusted.
+"""Problem to counts: objectives one after another, and no solver's answer trusted.
 
-With `planner.formulation.builder` the only importer of PuLP. A solver's "optimal" is believed
-only together with its bound, and its values only after every row has been checked in integers.
+A solver's "optimal" is believed only together with its bound, and its values only after every row
+has been checked in integers.
 """
 
 from __future__ import annotations
 
-import contextlib
-import os
-import sys
-import tempfile
-import threading
+import math
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Literal
 
-import pulp
-
-from planner.errors import PlannerError, UnprovenError, UsageError
-from planner.formulation.builder import to_pulp
-from planner.formulation.objectives import stages
+from planner.errors import InterruptedPlanError, PlannerError, UnprovenError
+from planner.formulation.objectives import Stage, stages
 from planner.formulation.rows import make_program
+from planner.interrupts import held, interrupted
+from planner.plan import Goal
 from planner.problem import Problem
 from planner.program import Program
+from planner.solvers import SHIPPED, Answer, SolverError, check_solver, run, version
 
 Status = Literal["optimal", "feasible", "infeasible"]
-SOLVERS = ("highs", "cbc")
+_LEAST_STAGE_S = 0.1
+_STOPPED = "interrupted before a plan was found"
 _NOTHING = "no plan was found in time; allow more with --time-limit, or try --solver cbc"
-_STDOUT = threading.Lock()
 
 
 @dataclass(frozen=True)
@@ -38,15 +34,17 @@ class Outcome:
     Attributes
     ----------
     status : {'optimal', 'feasible', 'infeasible'}
-        ``optimal`` only if the bound leaves less than one unit of the objective.
+        ``optimal`` only if each of the scenario's objectives is.
     counts : mapping of int to int
         Build to groups, zero counts left out; of a bare program variable to value.
     value, bound : int
-        Of the scenario's own objective, in its unit (cents or nodes).
+        Of the scenario's first objective, in its unit.
     solver : str
         Name and version.
     seconds : float
         Wall time of all stages.
+    goals : tuple of Goal
+        The scenario's objectives and those that break ties, as far as they were reached.
     hints : mapping of int to float
         Values of continuous variables, which nothing has checked.
     """
@@ -57,64 +55,76 @@ class Outcome:
     bound: int = 0
     solver: str = ""
     seconds: float = 0.0
-    hints: Mapping[int, float] = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
-class _Answer:
-    status: Status | Literal["nothing"]
-    values: list[int]
-    bound: float | None
+    goals: tuple[Goal, ...] = ()
     hints: Mapping[int, float] = field(default_factory=dict)
 
 
 def solve(
-    problem: Problem, solver: str = "highs", time_limit_s: float | None = None, below: int | None = None
-) -> Outcome:
-    """Return the optimal counts, or the best found within the time limit.
+    problem: Problem, solver: str = "highs", time_limit_s: float | None = None, below: int | None = None,
+) -> Outcome:  # fmt: skip
+    """Return the optimal counts, or the best found within the time limit or until Ctrl-C.
 
     Parameters
     ----------
     below : int or None
-        Only plans whose own objective is below this are of interest; without any the outcome is
-        infeasible.
+        Only plans whose first objective is below this are of interest; without any the outcome
+        is infeasible.
 
     Raises
     ------
     UsageError
-        If the solver is unknown.
+        If the solver is unknown, or not on this machine.
     UnprovenError
-        If the time limit struck before any plan was found.
+        If the time limit struck before any plan was found; its kind InterruptedPlanError if Ctrl-C did.
     PlannerError
         If every solver's answer fails the check in integers.
     """
-    _known(solver)
-    start = time.monotonic()
-    program = _copy(make_program(problem))
-    first: tuple[int, int, Status] | None = None
+    check_solver(solver)
+    with held():
+        start = time.monotonic()
+        program = copy_of(make_program(problem))
+        todo = stages(problem, program)
+        if below is not None:
+            program.add_row("below", todo[0].terms, "<=", below - 1)
+        deadline = None if time_limit_s is None else start + time_limit_s
+        goals, values = _in_order(program, todo, solver, deadline)
+        seconds = time.monotonic() - start
+    if not goals:
+        return Outcome("infeasible", {}, solver=version(solver), seconds=seconds)
+    own = [goals[i].status if i < len(goals) else "feasible" for i, stage in enumerate(todo) if stage.own]
+    counts = {i: values[var] for i, var in enumerate(program.groups) if values[var]}
+    status: Status = "optimal" if set(own) == {"optimal"} else "feasible"
+    return Outcome(status, counts, goals[0].value, goals[0].bound, version(solver), seconds, tuple(goals))
+
+
+def _in_order(
+    program: Program, todo: Sequence[Stage], solver: str, deadline: float | None
+) -> tuple[list[Goal], list[int]]:
+    """Minimise one objective after another; no goals where there is no plan."""
+    goals: list[Goal] = []
     values: list[int] = []
-    for name, terms in stages(problem):
-        if first is None and below is not None:
-            program.add_row("below", terms, "<=", below - 1)
-        left = None if time_limit_s is None else max(0.1, time_limit_s - (time.monotonic() - start))
-        answer = _checked(program, terms, solver, left)
-        if answer.status == "infeasible" and first is None:
-            return Outcome("infeasible", {}, solver=version(solver), seconds=time.monotonic() - start)
-        if answer.status == "nothing" and first is None:
-            raise UnprovenError(_NOTHING)
+    for stage in todo:
+        if interrupted():
+            break
+        left = None if deadline is None else max(_LEAST_STAGE_S, deadline - time.monotonic())
+        answer = _checked(program, stage.terms, solver, left)
+        if not goals and answer.status == "infeasible":
+            return [], []
         if answer.status in ("infeasible", "nothing"):
             # Time ran out between two objectives, or the solver lost a plan that it had: keep it.
             break
         values = answer.values
-        value = sum(c * values[i] for i, c in terms.items())
-        if first is None:
-            first = (value, _bound(answer, value), "optimal" if answer.status == "optimal" else "feasible")
-        if answer.status == "feasible":
+        value = sum(c * values[i] for i, c in stage.terms.items())
+        status: Literal["optimal", "feasible"] = "optimal" if answer.status == "optimal" else "feasible"
+        goals.append(Goal(stage.kind, value, _bound(stage, answer, value), status))
+        if status == "feasible":
             break
-        program.add_row(f"keep_{name}", terms, "<=", value)
-    assert first is not None
-    counts = {i: values[var] for i, var in enumerate(make_program(problem).groups) if values[var]}
-    return Outcome(first[2], counts, first[0], first[1], version(solver), time.monotonic() - start)
+        program.add_row(f"keep_{stage.kind}", stage.terms, "<=", value)
+    if not goals and interrupted():
+        raise InterruptedPlanError(_STOPPED)
+    if not goals:
+        raise UnprovenError(_NOTHING)
+    return _all_valued(goals, todo, values), values
 
 
 def minimise(
@@ -126,46 +136,61 @@ def minimise(
 
     Raises
     ------
-    UsageError, UnprovenError, PlannerError
+    UsageError, UnprovenError, InterruptedPlanError, PlannerError
         As `solve` does.
     """
-    _known(solver)
+    check_solver(solver)
     start = time.monotonic()
-    answer = _checked(program, terms, solver, time_limit_s)
+    with held():
+        answer = _checked(program, terms, solver, time_limit_s)
+    if answer.status == "nothing" and interrupted():
+        raise InterruptedPlanError(_STOPPED)
     if answer.status == "nothing":
         raise UnprovenError(_NOTHING)
     counts = {i: value for i, value in enumerate(answer.values) if value}
     value = sum(c * counts.get(i, 0) for i, c in terms.items())
-    return Outcome(
-        answer.status, counts, value, _bound(answer, value), version(solver), time.monotonic() - start, answer.hints
-    )
+    bound = _bound(Stage("program", terms, own=True, least=0), answer, value)
+    seconds = time.monotonic() - start
+    return Outcome(answer.status, counts, value, bound, version(solver), seconds, hints=answer.hints)
 
 
-def _known(solver: str) -> None:
-    if solver not in SOLVERS:
-        raise UsageError(f"unknown solver '{solver}'; known: {', '.join(SOLVERS)}")
+def least_possible(problem: Problem) -> int:
+    """Return what the first objective cannot be below, whatever is bought."""
+    return stages(problem, copy_of(make_program(problem)))[0].least
 
 
-def _copy(program: Program) -> Program:
+def _all_valued(goals: list[Goal], todo: Sequence[Stage], values: Sequence[int]) -> list[Goal]:
+    """Return the goals with those of the scenario that were not begun, at what the plan has of them."""
+    for stage in todo[len(goals) :]:
+        if stage.own:
+            value = sum(c * values[i] for i, c in stage.terms.items())
+            goals.append(Goal(stage.kind, value, min(value, stage.least), "feasible"))
+    return goals
+
+
+def copy_of(program: Program) -> Program:
+    """Return a program to which rows may be added."""
     return Program(
         list(program.variables), list(program.rows), list(program.groups),
         dict(program.used), dict(program.racks), dict(program.lots), list(program.mixed_rows),
     )  # fmt: skip
 
 
-def _bound(answer: _Answer, value: int) -> int:
-    if answer.status == "optimal" or answer.bound is None:
-        return value if answer.status == "optimal" else 0
-    return min(value, int(answer.bound))
+def _bound(stage: Stage, answer: Answer, value: int) -> int:
+    if answer.status == "optimal":
+        return value
+    if answer.bound is None or not math.isfinite(answer.bound):
+        return min(value, stage.least)
+    return min(value, max(stage.least, math.floor(answer.bound)))
 
 
-def _checked(program: Program, terms: Mapping[int, int], solver: str, limit: float | None) -> _Answer:
-    """Solve, and hold the values against every row in integers; ask the other solver if they fail."""
+def _checked(program: Program, terms: Mapping[int, int], solver: str, limit: float | None) -> Answer:
+    """Solve, and hold the values against every row in integers; ask another solver if they fail."""
     faults = []
-    for name in (solver, *(other for other in SOLVERS if other != solver)):
+    for name in (solver, *(other for other in SHIPPED if other != solver)):
         try:
-            answer = _run(program, terms, name, limit)
-        except pulp.PulpSolverError as died:
+            answer = run(program, terms, name, limit)
+        except SolverError as died:
             faults.append(f"{name}: {died}")
             continue
         if answer.status in ("infeasible", "nothing"):
@@ -174,6 +199,8 @@ def _checked(program: Program, terms: Mapping[int, int], solver: str, limit: flo
         if not fault:
             return answer
         faults.append(f"{name}: {fault}")
+        if interrupted():
+            return Answer("nothing", [])
     raise PlannerError("no solver's answer holds in integers: " + "; ".join(faults))
 
 
@@ -187,85 +214,3 @@ def row_fault(program: Program, values: list[int]) -> str:
         if (total < row.rhs) if row.sense == ">=" else (total > row.rhs):
             return f"{row.name}: {total} {row.sense} {row.rhs} does not hold"
     return ""
-
-
-def _run(program: Program, terms: Mapping[int, int], solver: str, limit: float | None) -> _Answer:
-    problem, variables, unit = to_pulp(program, terms)
-    start = time.monotonic()
-    with _quiet(), tempfile.TemporaryDirectory() as folder:
-        engine = _engine(solver, limit)
-        engine.tmpDir = folder
-        problem.solve(engine)
-    values, hints = _values(program, variables)
-    bound = _dual_bound(problem, solver)
-    if problem.status == pulp.LpStatusOptimal and problem.sol_status == pulp.LpSolutionOptimal:
-        value = sum(c // unit * values[i] for i, c in terms.items())
-        proven = bound is None or bound > value - 1
-        return _Answer("optimal" if proven else "feasible", values, None if bound is None else bound * unit, hints)
-    if problem.sol_status == pulp.LpSolutionIntegerFeasible:
-        return _Answer("feasible", values, None if bound is None else bound * unit, hints)
-    # CBC may call a problem infeasible when its time is up; well before that it has proved it.
-    early = limit is None or time.monotonic() - start < limit / 2
-    if problem.status == pulp.LpStatusInfeasible and (early or solver == "highs"):
-        return _Answer("infeasible", [], None)
-    return _Answer("nothing", [], None)
-
-
-def _values(program: Program, variables: list[Any]) -> tuple[list[int], dict[int, float]]:
-    values, hints = [], {}
-    for i, (variable, found) in enumerate(zip(program.variables, variables, strict=True)):
-        # PuLP leaves variables that stand in no row and not in the objective without a value.
-        value = variable.lower if found.varValue is None else found.varValue
-        if variable.kind == "continuous":
-            hints[i] = float(value)
-        values.append(0 if variable.kind == "continuous" else round(value))
-    return values, hints
-
-
-def _engine(solver: str, limit: float | None) -> Any:
-    # Objective values are whole, so an absolute gap of one half proves the optimum.
-    common = {"msg": False, "gapRel": 0.0, "gapAbs": 0.5, "timeLimit": limit}
-    if solver == "highs":
-        return pulp.HiGHS(**common, threads=1, random_seed=1)
-    # CBC 2.10.3's integer preprocessing cuts off optima (19 for 15 on five variables and as many
-    # rows: tests/oracle keeps the case); without it the answers held on every instance tried.
-    # It runs on one thread anyway; told so, it stalled for 10 s in 5 of 120 runs.
-    options = ["preprocess off"]
-    return pulp.COIN_CMD(path=pulp.apis.PULP_CBC_CMD.pulp_cbc_path, options=options, **common)
-
-
-def _dual_bound(problem: Any, solver: str) -> float | None:
-    if solver != "highs":
-        return None
-    return float(problem.solverModel.getInfo().mip_dual_bound)
-
-
-@contextlib.contextmanager
-def _quiet() -> Iterator[None]:
-    """Send the file descriptor of stdout to nowhere: HiGHS greets there whatever it is told."""
-    with _STDOUT:
-        if sys.stdout is not None:
-            sys.stdout.flush()
-        try:
-            kept = os.dup(1)
-        except OSError:
-            # Standard output is closed: nothing can be printed there.
-            yield
-            return
-        nowhere = os.open(os.devnull, os.O_WRONLY)
-        try:
-            os.dup2(nowhere, 1)
-            yield
-        finally:
-            os.dup2(kept, 1)
-            os.close(kept)
-            os.close(nowhere)
-
-
-def version(solver: str) -> str:
-    """Return the solver's name with its version."""
-    from importlib.metadata import version as installed
-
-    if solver == "highs":
-        return f"HiGHS {installed('highspy')} through PuLP {installed('pulp')}"
-    return f"CBC bundled with PuLP {installed('pulp')}"

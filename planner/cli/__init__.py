@@ -11,6 +11,7 @@ def main(arguments: list[str] | None = None) -> None:
     A user's mistake ends with a message and a code, never with a traceback.
     """
     from planner.errors import PlannerError
+    from planner.interrupts import session
 
     for stream in (sys.stdout, sys.stderr):
         reconfigure = getattr(stream, "reconfigure", None)
@@ -19,7 +20,8 @@ def main(arguments: list[str] | None = None) -> None:
     try:
         from planner.cli.app import app
 
-        app(arguments, standalone_mode=True)
+        with session():
+            app(arguments, standalone_mode=True)
     except PlannerError as fault:
         print(f"planner: {fault}", file=sys.stderr)
         sys.exit(fault.exit_code)

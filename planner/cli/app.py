@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from planner.cli import browse, calibrating, fitting, planning, scenarios
+from planner.cli import browse, calibrating, choosing, fitting, planning, scenarios
 
 app = typer.Typer(
     name="planner",
@@ -34,6 +34,7 @@ def _root(
 
 scenarios.register(app)
 planning.register(app)
+choosing.register(app)
 fitting.register(app)
 calibrating.register(app)
 browse.register(app)

@@ -37,7 +37,9 @@ OutputFile = Annotated[
     Path | None,
     typer.Option("-o", "--output", metavar="FILE", help="Write to a file; its suffix chooses the format."),
 ]
-Solver = Annotated[str, typer.Option("--solver", metavar="NAME", help="highs or cbc.")]
+Solver = Annotated[
+    str, typer.Option("--solver", metavar="NAME", help="highs, cbc, or one that PuLP finds: scip, gurobi.")
+]
 
 
 def _above_zero(value: float | None) -> float | None:
@@ -46,6 +48,9 @@ def _above_zero(value: float | None) -> float | None:
     return value
 
 
+Prove = Annotated[
+    bool, typer.Option("--prove", help="Prove the optimum in whole numbers as well (needs the extra 'prove').")
+]
 TimeLimit = Annotated[
     float | None,
     typer.Option("--time-limit", metavar="SECONDS", callback=_above_zero, help="Stop the solver after this long."),

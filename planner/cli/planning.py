@@ -15,6 +15,7 @@ from planner.cli.options import (
     Format,
     OutputFile,
     PriceFiles,
+    Prove,
     ScenarioName,
     Sets,
     Solver,
@@ -25,7 +26,8 @@ from planner.cli.options import (
     read_scenario,
     write,
 )
-from planner.errors import EXIT_UNPROVEN, UsageError
+from planner.errors import EXIT_INTERRUPTED, EXIT_UNPROVEN, UsageError
+from planner.interrupts import interrupted
 
 if TYPE_CHECKING:
     from planner.plan import Plan
@@ -50,6 +52,7 @@ def plan(
     prices: PriceFiles = None,
     solver: Solver = "highs",
     time_limit: TimeLimit = None,
+    prove: Prove = False,
 ) -> None:
     """Find the cheapest machines that hold the load, with the reasons."""
     from planner.planning import make_plan
@@ -61,13 +64,21 @@ def plan(
     shelf = load(catalog, prices)
     asked = read_any(scenario, shelf, sets, variant)
     if isinstance(asked, SplitScenario):
+        if prove:
+            raise UsageError(
+                "--prove: traffic split over rented instances is proven in exact fractions already; leave it out"
+            )
         split = make_split_plan(asked, shelf, solver, time_limit)
         write(split_report(split, scenario), form, output)
         _end(split)
         return
-    found = make_plan(asked, shelf, solver, time_limit)
+    found = make_plan(asked, shelf, solver, time_limit, exactly=prove)
     write(plan_report(found, scenario), form, output)
     _end(found)
+    proof = str(found.provenance["proof"])
+    if prove and not proof.startswith("exactly proven"):
+        print(f"planner: not exactly proven: {proof}", file=sys.stderr)
+        raise typer.Exit(EXIT_UNPROVEN)
 
 
 def bom(
@@ -98,6 +109,9 @@ def _end(*plans: Plan | SplitPlan) -> None:
         widest = max(plan.gap for plan in unproven)
         print(f"planner: {len(unproven)} plan(s) stopped before proof, gap up to {widest:.2%}", file=sys.stderr)
         raise typer.Exit(EXIT_UNPROVEN)
+    if interrupted():
+        print("planner: interrupted; what stands beside is left out", file=sys.stderr)
+        raise typer.Exit(EXIT_INTERRUPTED)
 
 
 def _end_table(points: list[Point]) -> None:

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-from planner.formulation.rows import make_program
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from planner.objectives import OBJECTIVES
 from planner.problem import Problem
+from planner.program import Program
 
 Terms = dict[int, int]
 
@@ -13,35 +17,39 @@ CANONICAL_UP_TO = 250
 plan itself, and equal plans are told apart by the solver's own fixed order of search."""
 
 
-def stages(problem: Problem) -> list[tuple[str, Terms]]:
-    """Return the objectives in lexicographic order.
+@dataclass(frozen=True)
+class Stage:
+    """One objective in its turn.
 
-    The scenario's own comes first, then cost, then nodes, then the canonical order of builds: of
+    Attributes
+    ----------
+    own : bool
+        Whether the scenario asks for it; else it breaks ties.
+    least : int
+        What no values within the variables' bounds can be below.
+    """
+
+    kind: str
+    terms: Mapping[int, int]
+    own: bool
+    least: int
+
+
+def stages(problem: Problem, program: Program) -> list[Stage]:
+    """Return the objectives in lexicographic order; may add variables and rows to the program.
+
+    The scenario's own come first, then cost, then nodes, then the canonical order of builds: of
     equal plans the one whose builds come first by name, as the sum of their ranks. What is still
     equal then is left to the solver's own fixed order of search.
     """
-    capex = ("capex", problem.capex_terms_of(make_program(problem)))
-    nodes = ("nodes", node_terms(problem))
-    own = {
-        "capex": [capex, nodes],
-        "tco": [("tco", tco_terms(problem)), capex, nodes],
-        "nodes": [nodes, capex],
-    }[problem.at.scenario.objective]
-    if len(problem.builds) > CANONICAL_UP_TO:
-        return own
-    rank = {make_program(problem).groups[i]: i + 1 for i in range(len(problem.builds))}
-    return [*own, ("canonical", rank)]
+    own = problem.at.scenario.objectives
+    kinds = [*own, *(kind for kind in ("capex", "nodes") if kind not in own)]
+    found = [(kind, OBJECTIVES[kind].terms(program, problem)) for kind in kinds]
+    if len(problem.builds) <= CANONICAL_UP_TO:
+        found.append(("canonical", {program.groups[i]: i + 1 for i in range(len(problem.builds))}))
+    return [Stage(kind, terms, kind in own, _least(program, terms)) for kind, terms in found]
 
 
-def node_terms(problem: Problem) -> Terms:
-    """Return nodes per variable."""
-    return {make_program(problem).groups[i]: build.n_nodes for i, build in enumerate(problem.builds)}
-
-
-def tco_terms(problem: Problem) -> Terms:
-    """Return capex plus the term's running cost."""
-    program, years = make_program(problem), problem.pricing.finance.years
-    terms = problem.capex_terms_of(program)
-    for var, cents in problem.opex_terms_of(program).items():
-        terms[var] = terms.get(var, 0) + years * cents
-    return terms
+def _least(program: Program, terms: Terms) -> int:
+    bounds = program.variables
+    return sum(value * (bounds[i].lower if value > 0 else bounds[i].upper) for i, value in terms.items())

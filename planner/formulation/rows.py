@@ -8,6 +8,7 @@ from planner.build import Build, group_pieces
 from planner.constraints import FLEET_RULES
 from planner.constraints.pools import POOLS
 from planner.costs import group_drivers
+from planner.formulation.caps import add_caps, most_within_caps
 from planner.hardware import ClusterLine
 from planner.problem import Problem
 from planner.program import Program
@@ -28,7 +29,7 @@ def most_groups(problem: Problem, build: Build) -> int:
                 most = max(most, ceil_div(pool.need_units(build, at), have))
     # A rack that takes c nodes of this build, lost with all of them, takes at most c groups.
     in_a_rack = build.racks_per if at.scenario.fleet.spare_racks else 0
-    return most + max(problem.spares, in_a_rack)
+    return most_within_caps(problem, build, most + max(problem.spares, in_a_rack))
 
 
 def _asked_groups(problem: Problem, build: Build) -> int:
@@ -58,6 +59,7 @@ def make_program(problem: Problem) -> Program:
     for rule in FLEET_RULES.values():
         if rule.active(problem.at):
             rule.add_rows(program, problem)
+    add_caps(program, problem)
     return program
 
 

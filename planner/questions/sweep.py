@@ -8,6 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from planner.errors import InfeasibleError, PriceMissingError, UnprovenError, UsageError
+from planner.interrupts import interrupted
 from planner.plan import Plan
 from planner.scenario import Override
 
@@ -68,6 +69,8 @@ def split_words(text: str, option: str) -> list[str]:
 
 def ask(value: str, plan: Callable[[], Plan]) -> Point:
     """Return a point; a value without a plan says why and does not end the table."""
+    if interrupted():
+        return Point(value, None, "interrupted", unproven=True)
     try:
         return Point(value, plan())
     except (InfeasibleError, PriceMissingError) as fault:

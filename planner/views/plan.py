@@ -6,9 +6,10 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from planner.constraints.base import Check
-from planner.plan import NodeGroup, Plan
+from planner.objectives import OBJECTIVES
+from planner.plan import Goal, NodeGroup, Plan
 from planner.render.report import Report, Table, Text
-from planner.units import format_bytes, format_money, format_rate, format_watts
+from planner.units import format_bytes, format_money, format_rate, format_share, format_watts
 from planner.views.bom import bom_data, bom_table
 from planner.views.demand import demand_data, steps_table
 
@@ -37,12 +38,8 @@ def _heading(plan: Plan) -> str:
 def answer(plan: Plan) -> str:
     """Return the plan in one sentence."""
     cost, money = plan.cost, plan.cost.currency
-    mix = " + ".join(_mix_words(group) for group in plan.groups)
-    goal = {
-        "capex": "the least capex",
-        "tco": f"the least total cost over {cost.years} years",
-        "nodes": "the fewest nodes",
-    }[plan.objective]
+    mix = " + ".join(mix_words(group) for group in plan.groups)
+    goal = ", then ".join(OBJECTIVES[each.kind].words for each in plan.goals)
     proof = f"{goal} within this catalogue, these rules and these prices"
     if plan.status != "optimal":
         proof = f"not proven to be {goal}: {plan.gap:.2%} may be left"
@@ -56,7 +53,8 @@ def answer(plan: Plan) -> str:
     )
 
 
-def _mix_words(group: NodeGroup) -> str:
+def mix_words(group: NodeGroup) -> str:
+    """Return so many nodes of a kind in words."""
     machine = group.system or group.chassis
     return f"{group.nodes} x {machine} with {group.gpus_per_node} {group.gpu} and {group.dimms} x {group.dimm}"
 
@@ -117,7 +115,11 @@ def _cost_table(plan: Plan) -> Table:
         ("tax", cost.tax),
         ("capex_total", cost.capex_total),
     ]
-    if cost.opex_known:
+    interest = cost.tco_total - cost.capex_total - cost.years * cost.opex_per_year
+    if interest:
+        rate = format_share(cost.discount_rate_fraction)
+        lines.append((f"cost of capital at {rate}, {cost.years} years", interest))
+    if cost.opex_known or interest:
         lines += [
             ("energy and colocation per year", cost.opex_per_year),
             (f"total over {cost.years} years", cost.tco_total),
@@ -187,7 +189,6 @@ def _next_steps(plan: Plan, name: str) -> Iterator[str]:
 def plan_data(plan: Plan) -> dict[str, Any]:
     """Return the plan as plain data; the keys are stable."""
     cost, money = plan.cost, plan.cost.currency
-    in_money = plan.objective != "nodes"
     data: dict[str, Any] = {
         "schema_version": 1,
         "scenario": plan.scenario,
@@ -195,11 +196,8 @@ def plan_data(plan: Plan) -> dict[str, Any]:
         "status": plan.status,
         "capacity_only": plan.capacity_only,
         "objective": {
-            "kind": plan.objective,
-            "value": plan.value / 100 if in_money else plan.value,
-            "bound": plan.bound / 100 if in_money else plan.bound,
-            "gap": plan.gap,
-            "currency": money if in_money else None,
+            **goal_data(plan.goals[0], money),
+            "then": [goal_data(goal, money) for goal in plan.goals[1:]],
         },
         "n_nodes": plan.n_nodes,
         "n_gpus": plan.n_gpus,
@@ -215,6 +213,7 @@ def plan_data(plan: Plan) -> dict[str, Any]:
             },
             "opex_per_year": cost.opex_per_year / 100 if cost.opex_known else None,
             "tco_total": cost.tco_total / 100 if cost.opex_known else None,
+            "discount_rate": float(cost.discount_rate_fraction),
             "years": cost.years,
             "not_included": list(cost.not_included),
         },
@@ -236,6 +235,18 @@ def plan_data(plan: Plan) -> dict[str, Any]:
         "provenance": dict(plan.provenance),
     }  # fmt: skip
     return data
+
+
+def goal_data(goal: Goal, currency: str) -> dict[str, Any]:
+    """Return an objective as plain values; money in whole units of the currency."""
+    in_money = OBJECTIVES[goal.kind].unit == "cents"
+    return {
+        "kind": goal.kind,
+        "value": goal.value / 100 if in_money else goal.value,
+        "bound": goal.bound / 100 if in_money else goal.bound,
+        "gap": goal.gap,
+        "currency": currency if in_money else None,
+    }
 
 
 def _group_data(group: NodeGroup) -> dict[str, Any]:

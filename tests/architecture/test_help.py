@@ -12,7 +12,7 @@ from planner.cli.app import app
 
 COMMANDS = {
     "check", "demand", "fit", "plan", "nodes", "compare", "bom", "catalog list", "catalog show", "model list",
-    "model show", "schema",
+    "model show", "schema", "pareto", "alternatives",
 }  # fmt: skip
 
 
@@ -52,6 +52,9 @@ def test_shared_options_are_called_alike(name: str) -> None:
 
 
 def test_solving_commands_share_their_options() -> None:
-    options = {name: {p.name for p in FOUND[name].params} for name in ("plan", "bom", "nodes", "compare")}
+    options = {
+        name: {p.name for p in FOUND[name].params}
+        for name in ("plan", "bom", "nodes", "compare", "pareto", "alternatives")
+    }
     common = {"scenario", "sets", "variant", "form", "output", "catalog", "prices", "solver", "time_limit"}
     assert [name for name, found in options.items() if not common <= found] == []

@@ -21,6 +21,8 @@ REPORTS = {
     "nodes over": ("nodes", "report-exact", "--over", "workload.users=100,200"),
     "compare over": ("compare", "report-exact", "--over", "workload.users=100..200:100"),
     "compare variants": ("compare", "report-exact", "--variants", "bf16"),
+    "pareto": ("pareto", "report-exact", "--over", "nodes,capex"),
+    "alternatives": ("alternatives", "report-exact", "--within", "5%"),
     "demand": ("demand", "report-real"),
     "fit": ("fit", "--model", "glm-5", "--kv", "fp8_ds_mla", "--gpu", "h200-sxm"),
     "fit one": ("fit", "--model", "glm-5", "--kv", "fp8_ds_mla", "--gpu", "h200-sxm", "--layout", "tp8"),

@@ -173,7 +173,7 @@ def test_senseless_words_are_refused(command: Command, words: tuple[str, ...]) -
 def test_stopped_before_any_plan(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
     from planner import solve
 
-    monkeypatch.setattr(solve, "_run", lambda *_: solve._Answer("nothing", [], None))
+    monkeypatch.setattr(solve, "run", lambda *_: solve.Answer("nothing", [], None))
     done = command("plan", "report-exact", "--time-limit", "0.001")
     assert (done.code, done.out) == (6, "")
     assert "no plan was found in time" in done.err
@@ -191,7 +191,7 @@ def stopped(run: Callable[..., object]) -> Callable[..., object]:
 def test_stopped_before_proof(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
     from planner import solve
 
-    monkeypatch.setattr(solve, "_run", stopped(solve._run))
+    monkeypatch.setattr(solve, "run", stopped(solve.run))
     done: Done = command("plan", "report-exact", "-f", "json")
     assert done.code == 6
     assert done.data["status"] == "feasible"
@@ -203,5 +203,5 @@ def test_stopped_before_proof(command: Command, monkeypatch: pytest.MonkeyPatch)
 def test_every_command_ends_so(command: Command, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...]) -> None:
     from planner import solve
 
-    monkeypatch.setattr(solve, "_run", stopped(solve._run))
+    monkeypatch.setattr(solve, "run", stopped(solve.run))
     assert command(*words).code == 6

@@ -97,7 +97,7 @@ def test_covering_rows_hold_where_the_survivors_suffice() -> None:
             assert kept == enough, (capacities, counts, need, spares)
 
 
-@pytest.mark.parametrize("solver", solving.SOLVERS)
+@pytest.mark.parametrize("solver", solving.SHIPPED)
 def test_covering_rows_give_the_cheapest_cover(solver: str) -> None:
     rng = Random(4)
     for _ in range(40):
@@ -201,7 +201,7 @@ def _still_holds(problem: Problem, counts: dict[int, int]) -> bool:
     return True
 
 
-@pytest.mark.parametrize("solver", solving.SOLVERS)
+@pytest.mark.parametrize("solver", solving.SHIPPED)
 def test_program_whose_optimum_preprocessing_cut_off(solver: str) -> None:
     # The bundled CBC answers 19 with its integer preprocessing on.
     program = Program()

@@ -18,7 +18,8 @@ from planner.formulation.objectives import stages
 from planner.formulation.rows import make_program, most_groups
 from planner.problem import Problem
 from planner.scenario import Finance, Fleet, Limits
-from planner.solve import SOLVERS, Outcome, row_fault, solve
+from planner.solve import Outcome, row_fault, solve
+from planner.solvers import SHIPPED as SOLVERS
 from planner.units import Money, parse_money_rate
 from planner.verify import verify
 from tests.unit import tiny
@@ -76,9 +77,13 @@ def test_ties_break_by_canonical_order(solver: str) -> None:
     assert solve(twin, solver).counts == {0: 1}
 
 
+def stage_names(problem: Problem) -> list[str]:
+    return [stage.kind for stage in stages(problem, solving.copy_of(make_program(problem)))]
+
+
 def test_stages_are_the_objective_then_cost_then_nodes_then_order() -> None:
     names = {
-        objective: [name for name, _ in stages(tiny.problem(tiny.scenario(objective=objective)))]
+        objective: stage_names(tiny.problem(tiny.scenario(objective=objective)))
         for objective in ("capex", "tco", "nodes")
     }
     assert names == {
@@ -112,10 +117,10 @@ def test_only_plans_below_a_value_are_of_interest() -> None:
     assert solve(problem, below=value + 1).value == value
 
 
-def answers(monkeypatch: pytest.MonkeyPatch, *found: solving._Answer) -> None:
+def answers(monkeypatch: pytest.MonkeyPatch, *found: solving.Answer) -> None:
     """Let the solvers give these answers in turn."""
     queue = list(found)
-    monkeypatch.setattr(solving, "_run", lambda *_: queue.pop(0))
+    monkeypatch.setattr(solving, "run", lambda *_: queue.pop(0))
 
 
 def optimal_values(problem: Problem) -> list[int]:
@@ -129,14 +134,14 @@ def optimal_values(problem: Problem) -> list[int]:
 
 
 def test_time_limit_without_any_plan(monkeypatch: pytest.MonkeyPatch) -> None:
-    answers(monkeypatch, solving._Answer("nothing", [], None))
+    answers(monkeypatch, solving.Answer("nothing", [], None))
     with pytest.raises(UnprovenError, match=r"in time; allow more"):
         solve(tiny.problem(), time_limit_s=0.5)
 
 
 def test_time_limit_with_a_plan_is_feasible_with_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
     problem = tiny.problem(reaches=(8,))
-    answers(monkeypatch, solving._Answer("feasible", optimal_values(problem), 2_000_000.7))
+    answers(monkeypatch, solving.Answer("feasible", optimal_values(problem), 2_000_000.7))
     outcome = solve(problem, time_limit_s=0.5)
     assert (outcome.status, outcome.counts, outcome.bound) == ("feasible", {0: 3}, 2_000_000)
     assert outcome.value == cost(problem, {0: 3})
@@ -149,17 +154,17 @@ def test_answer_that_breaks_a_row_is_asked_of_the_other_solver(monkeypatch: pyte
     wrong[0] = 2
     asked: list[str] = []
 
-    def run(program: object, terms: object, name: str, limit: object) -> solving._Answer:
+    def run(program: object, terms: object, name: str, limit: object) -> solving.Answer:
         asked.append(name)
-        return solving._Answer("optimal", wrong if name == "highs" else good, None)
+        return solving.Answer("optimal", wrong if name == "highs" else good, None)
 
-    monkeypatch.setattr(solving, "_run", run)
+    monkeypatch.setattr(solving, "run", run)
     assert solve(problem).counts == {0: 3}
     assert asked[:2] == ["highs", "cbc"]
 
 
 def test_answers_that_all_break_a_row_are_never_shown(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(solving, "_run", lambda *_: solving._Answer("optimal", [0] * 4, None))
+    monkeypatch.setattr(solving, "run", lambda *_: solving.Answer("optimal", [0] * 4, None))
     with pytest.raises(PlannerError):
         solve(tiny.problem(reaches=(8,)))
 

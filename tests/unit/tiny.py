@@ -270,7 +270,10 @@ def priced(made: Build, prices: Pricing, reach: int) -> Build:
         prices.catalog.cluster.rack_units // made.core.chassis.rack_units,
         prices.catalog.cluster.rack_w * made.n_nodes // made.power_w,
     )
-    return replace(made, cost_cents=prices.group_cents(made), opex_cents=prices.opex_cents(made.power_w), racks_per=per)
+    return replace(
+        made, cost_cents=prices.group_cents(made), opex_cents=prices.opex_cents(made.power_w),
+        tco_cents=prices.group_tco_cents(made), racks_per=per,
+    )  # fmt: skip
 
 
 def pricing(at: Scenario | None = None, parts: Catalog | None = None) -> Pricing:
