@@ -9,7 +9,7 @@ from planner.plan import Goal, Plan
 from planner.questions.alternatives import VIRTUES, Alternative, Choice
 from planner.questions.pareto import Front
 from planner.render.report import Report, Table, Text
-from planner.units import format_money, format_watts
+from planner.units import format_money, format_share, format_watts
 from planner.views.plan import answer, goal_data, mix_words
 
 _UNITS = {"nodes": "nodes", "vendor": "vendors", "parts": "parts", "headroom": "sessions"}
@@ -62,7 +62,7 @@ def choice_report(choice: Choice) -> Report:
     rows = [_row(each, money) for each in choice.others]
     plain = [_plain(each) for each in choice.others]
     columns = ("virtue", "best plan", "this plan", "price", "nodes", "machines")
-    cap = f"within {float(choice.within):.4g} of the best: {choice.cap_kind} up to {format_money(choice.cap, money)}"
+    cap = f"within {format_share(choice.within)} of the best: {choice.cap_kind} up to {format_money(choice.cap, money)}"
     table = Table(columns, rows, f"Alternatives {cap}", right=("price", "nodes"), plain=plain)
     notes = ["headroom: open sessions that could be hosted with spare groups lost; a group counts for no more than all"]
     notes.append("lead times are not in the catalogue, so that none is the shortest")

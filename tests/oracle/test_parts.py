@@ -22,6 +22,7 @@ from planner.layout import Layout
 from planner.pool import kv_pool
 from planner.problem import Problem
 from planner.program import Program
+from planner.solvers import SHIPPED
 from planner.verify import verify
 from tests.oracle.brute_force import fewest_racks
 from tests.oracle.campaign import answered, solved
@@ -97,7 +98,7 @@ def test_covering_rows_hold_where_the_survivors_suffice() -> None:
             assert kept == enough, (capacities, counts, need, spares)
 
 
-@pytest.mark.parametrize("solver", solving.SHIPPED)
+@pytest.mark.parametrize("solver", SHIPPED)
 def test_covering_rows_give_the_cheapest_cover(solver: str) -> None:
     rng = Random(4)
     for _ in range(40):
@@ -201,7 +202,7 @@ def _still_holds(problem: Problem, counts: dict[int, int]) -> bool:
     return True
 
 
-@pytest.mark.parametrize("solver", solving.SHIPPED)
+@pytest.mark.parametrize("solver", SHIPPED)
 def test_program_whose_optimum_preprocessing_cut_off(solver: str) -> None:
     # The bundled CBC answers 19 with its integer preprocessing on.
     program = Program()
