@@ -13,7 +13,6 @@ from planner.candidates import Candidates, find_candidates, keep_best, limiting_
 from planner.caveats import plan_warnings
 from planner.costs import CostLine, Pricing, bill, capex_cents, fleet_drivers, fleet_opex_cents, fleet_power_w
 from planner.demand import demand
-from planner.diagnose import explain_infeasible
 from planner.edges import pool_edge
 from planner.errors import InfeasibleError, PlannerError, PriceMissingError, UnprovenError
 from planner.evidence import Source
@@ -72,7 +71,7 @@ def solve_scenario(
     Raises
     ------
     InfeasibleError
-        If no fleet meets the rules.
+        If no fleet meets the rules; `planner.relax.diagnose` says why.
     PriceMissingError
         If only prices are missing.
     """
@@ -84,13 +83,7 @@ def solve_scenario(
     if found is not None:
         return found
 
-    def without(freed: Scenario) -> tuple[Problem, Mapping[int, int]] | None:
-        # What is dominated under all limits may be the way out of one: start from every build.
-        other = replace(question, scenario=freed, at=Situation.of(freed))
-        plan = other.optimum(candidates.every)
-        return (plan.problem, plan.outcome.counts) if plan else None
-
-    raise InfeasibleError(explain_infeasible(scenario, without))
+    raise InfeasibleError(f"{scenario.name}: no plan meets all rules together")
 
 
 @dataclass(frozen=True)

@@ -90,7 +90,7 @@ def solve(
     """
     _known(solver)
     start = time.monotonic()
-    program = _copy(make_program(problem))
+    program = copy_program(make_program(problem))
     first: tuple[int, int, Status] | None = None
     values: list[int] = []
     for name, terms in stages(problem):
@@ -141,12 +141,29 @@ def minimise(
     )
 
 
+def least(
+    program: Program, terms: Mapping[int, int], solver: str = "highs", time_limit_s: float | None = None
+) -> list[int] | None:
+    """Return values of least `terms`, of no terms any that hold; None where the rows contradict each other.
+
+    Raises
+    ------
+    UnprovenError
+        If the time limit struck first.
+    """
+    answer = _checked(program, terms, solver, time_limit_s)
+    if answer.status not in ("optimal", "infeasible"):
+        raise UnprovenError("stopped before proof")
+    return answer.values if answer.status == "optimal" else None
+
+
 def _known(solver: str) -> None:
     if solver not in SOLVERS:
         raise UsageError(f"unknown solver '{solver}'; known: {', '.join(SOLVERS)}")
 
 
-def _copy(program: Program) -> Program:
+def copy_program(program: Program) -> Program:
+    """Return a program to which rows can be added without touching the first."""
     return Program(
         list(program.variables), list(program.rows), list(program.groups),
         dict(program.used), dict(program.racks), dict(program.lots), list(program.mixed_rows),

@@ -23,7 +23,7 @@ FLOORS = [
     *("weights", "budget", "pool", "copies", "doubts", "importing"),
     *("catalog_checks", "loading", "owned", "scenario_files", "schema"),
     *("demand", "build", "service", "cores", "costs", "problem", "constraints", "plan"),
-    *("candidates", "formulation", "verify", "solve", "diagnose", "caveats", "edges", "planning", "split"),
+    *("candidates", "formulation", "verify", "solve", "caveats", "edges", "planning", "split", "relax"),
     *("questions", "render", "views", "cli", "__main__"),
 ]
 MOST_LINES = 500
