@@ -8,14 +8,20 @@ from __future__ import annotations
 # In the order in which the deletion filter tries to do without them: what is told last is what is left.
 from planner.relax import (  # isort: skip
     filters,
+    eligibility,
     first_token,
     decode,
     traffic,
     spares,
+    gpu_models,
+    build_nodes,
+    minimum,
     builds,
     stock,
     nodes,
+    racks,
     rack_units,
+    sustained,
     power,
     budget,
 )
@@ -25,6 +31,7 @@ from planner.relax.world import World, rules_of, without
 
 __all__ = [
     "DEADLINE_S", "RULES", "Amount", "Diagnosis", "Filter", "Limit", "Rule", "Shortfall", "Target", "WayOut", "World",
-    "budget", "builds", "decode", "diagnose", "filters", "first_token", "nodes", "power", "rack_units", "rules_of",
-    "spares", "stock", "traffic", "without",
+    "budget", "build_nodes", "builds", "decode", "diagnose", "eligibility", "filters", "first_token", "gpu_models",
+    "minimum", "nodes", "power", "rack_units", "racks", "rules_of", "spares", "stock", "sustained", "traffic",
+    "without",
 ]  # fmt: skip

@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 
 from planner.build import Build
 from planner.constraints import FLEET_RULES
+from planner.hardware import OwnedMachine
 from planner.loading import Shelf
 from planner.problem import Problem, Situation
 from planner.program import Program
@@ -96,6 +97,10 @@ class Limit(Amount):
     def terms(self, program: Program, problem: Problem) -> Mapping[int, int]:
         """Return what each variable uses of it."""
 
+    def room(self, scenario: Scenario) -> int:
+        """Return the right side of its row, in the unit of its terms."""
+        return self.asked(scenario)
+
     def used(self, scenario: Scenario, problem: Problem, counts: Mapping[int, int]) -> int:
         """Return what a fleet uses of it; `scenario` has the limit."""
         limited = Problem(Situation.of(scenario), problem.builds, problem.pricing)
@@ -149,9 +154,17 @@ class Filter(Rule):
         """Return the scenario with every value allowed."""
         return self.limited_to(scenario, (*self.own(scenario), *self.others(scenario, shelf)))
 
+    def sides(self, scenario: Scenario, shelf: Shelf) -> tuple[tuple[Any, ...], ...]:
+        """Return the values by which builds are derived where it is open; together they let in all builds."""
+        return (self.own(scenario), self.others(scenario, shelf))
+
     def outside(self, scenario: Scenario, builds: Sequence[Build]) -> tuple[Any, ...]:
         """Return the values of `builds` that the scenario does not allow."""
         return tuple(sorted({self.value(build) for build in builds} - set(self.own(scenario))))
+
+    def opened(self, scenario: Scenario, builds: Sequence[Build]) -> tuple[Any, ...]:
+        """Return the values that let in `builds` besides what the scenario allows."""
+        return (*self.own(scenario), *self.outside(scenario, builds))
 
     def text(self, values: tuple[Any, ...]) -> str:
         """Return values as a scenario writes them."""
@@ -160,6 +173,34 @@ class Filter(Rule):
     def words(self, values: tuple[Any, ...]) -> str:
         """Return what is to be done, in words."""
         return f"allow {self.label} {' and '.join(map(str, values))}"
+
+
+class Switch(Filter):
+    """A filter that is one value or nothing: it can only be dropped."""
+
+    def others(self, scenario: Scenario, shelf: Shelf) -> tuple[Any, ...]:
+        """Return what stands for nothing."""
+        return (None,)
+
+    def sides(self, scenario: Scenario, shelf: Shelf) -> tuple[tuple[Any, ...], ...]:
+        """Return nothing at all: that lets in all builds at once."""
+        return ((None,),)
+
+    def value(self, build: Build) -> Any:
+        """Return nothing: a build does not say what let it in."""
+        return None
+
+    def opened(self, scenario: Scenario, builds: Sequence[Build]) -> tuple[Any, ...]:
+        """Return what stands for nothing."""
+        return (None,)
+
+    def text(self, values: tuple[Any, ...]) -> str:
+        """Return the value, or null."""
+        return "null" if values[-1] is None else str(values[-1])
+
+    def words(self, values: tuple[Any, ...]) -> str:
+        """Return what is to be done, in words."""
+        return f"drop the {self.label}"
 
 
 RULES: Registry[type[Rule]] = Registry("rule")
@@ -185,6 +226,11 @@ def with_fleet(scenario: Scenario, **changes: Any) -> Scenario:
 def with_serving(scenario: Scenario, **changes: Any) -> Scenario:
     """Return the scenario with other serving settings."""
     return replace(scenario, serving=replace(scenario.serving, **changes))
+
+
+def bought(builds: Sequence[Build]) -> list[Build]:
+    """Return the builds that are bought: what is owned may be used whatever the fleet's filters."""
+    return [build for build in builds if not isinstance(build.core.system, OwnedMachine)]
 
 
 def per_group(program: Program, problem: Problem, of_build: Callable[[Build], int]) -> Mapping[int, int]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from planner.relax.base import Filter, Limit, Rule, Target
+from planner.relax.base import Filter, Limit, Rule, Switch, Target
 from planner.relax.world import OutOfTimeError, World
 
 
@@ -32,7 +32,8 @@ def find_conflict(world: World, rules: Sequence[Rule]) -> Conflict:
     """Return a minimal conflict among `rules`, which leave no plan together."""
     kept = list(rules)
     untested: list[Rule] = []
-    cheap = [rule for rule in rules if isinstance(rule, Limit)]
+    # These take no builds that the scenario's other filters keep out.
+    cheap = [rule for rule in rules if isinstance(rule, (Limit, Switch))]
     kept = _one_by_one(world, kept, cheap, untested)
     for some in _at_once(kept):
         kept = _drop(world, kept, some) or kept

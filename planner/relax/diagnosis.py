@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from planner.costs import Pricing
 from planner.loading import Shelf
+from planner.owned import with_owned
 from planner.relax.base import Amount, Filter, Rule
 from planner.relax.conflict import Conflict, find_conflict
 from planner.relax.ways import Search, Way, find_ways, shortfall
@@ -143,6 +144,9 @@ def diagnose(
         Whether to look for ways out too.
     """
     deadline = None if time_limit_s is None else time.monotonic() + time_limit_s
+    if scenario.fleet.owned:
+        shelf = with_owned(scenario, shelf)
+        pricing = replace(pricing, catalog=shelf.catalog, book=shelf.catalog.book(scenario.finance.prices))
     world = World(scenario, shelf, pricing, solver, deadline, derive)
     conflict = find_conflict(world, world.rules)
     if not conflict.rules:

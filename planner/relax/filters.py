@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from planner.build import Build
 from planner.engines import Engine
+from planner.hardware import OwnedMachine
 from planner.loading import Shelf
-from planner.relax.base import Filter, rule, with_fleet, with_serving
+from planner.relax.base import Filter, bought, rule, with_fleet, with_serving
 from planner.scenario import Scenario
 
 NO_PRODUCT = ("generic",)
@@ -167,7 +169,8 @@ class Machines(Filter):
     def others(self, scenario: Scenario, shelf: Shelf) -> tuple[Any, ...]:
         """Return the ids of all others."""
         own, catalog = set(scenario.fleet.chassis), shelf.catalog
-        systems = (s.id for s in catalog.systems().values() if not own & {s.id, s.chassis})
+        every = (system for system in catalog.systems().values() if not isinstance(system, OwnedMachine))
+        systems = (s.id for s in every if not own & {s.id, s.chassis})
         return (*(name for name in catalog.chassis() if name not in own), *systems)
 
     def limited_to(self, scenario: Scenario, values: tuple[Any, ...]) -> Scenario:
@@ -181,7 +184,7 @@ class Machines(Filter):
     def outside(self, scenario: Scenario, builds: Any) -> tuple[Any, ...]:
         """Return the machines that the scenario does not allow, by system or by chassis."""
         own = set(scenario.fleet.chassis)
-        return tuple(sorted({self.value(b) for b in builds if not own & {self.value(b), b.core.chassis.id}}))
+        return tuple(sorted({self.value(b) for b in bought(builds) if not own & {self.value(b), b.core.chassis.id}}))
 
 
 @rule
@@ -207,3 +210,7 @@ class Gpus(Filter):
     def value(self, build: Build) -> Any:
         """Return the build's GPU."""
         return build.core.gpu.id
+
+    def outside(self, scenario: Scenario, builds: Sequence[Build]) -> tuple[Any, ...]:
+        """Return the GPUs of what is bought that the scenario does not allow."""
+        return super().outside(scenario, bought(builds))

@@ -1,4 +1,4 @@
-"""Spare groups give way by whole groups."""
+"""Spare groups, nodes and racks give way by whole ones."""
 
 from __future__ import annotations
 
@@ -49,3 +49,61 @@ class SpareGroups(Target):
     def words(self, scenario: Scenario, amount: int, currency: str) -> str:
         """Return what is to be done."""
         return f"keep {self.shown(amount, currency)} instead of {self.asked(scenario)}"
+
+
+@rule
+class SpareNodes(SpareGroups):
+    """fleet.spare_nodes."""
+
+    path = "fleet.spare_nodes"
+    label = "spare nodes"
+    covers = ("fleet.spare_nodes",)
+
+    def active(self, scenario: Scenario, shelf: Shelf) -> bool:
+        """Return whether any node must be spare."""
+        return scenario.fleet.spare_nodes > 0
+
+    def dropped(self, scenario: Scenario, shelf: Shelf) -> Scenario:
+        """Return the scenario without spare nodes."""
+        return with_fleet(scenario, spare_nodes=0)
+
+    def asked(self, scenario: Scenario) -> int:
+        """Return nodes."""
+        return scenario.fleet.spare_nodes
+
+    def bent(self, scenario: Scenario, amount: int) -> Scenario:
+        """Return the scenario with fewer of them."""
+        return with_fleet(scenario, spare_nodes=amount)
+
+    def shown(self, amount: int, currency: str) -> str:
+        """Return nodes."""
+        return counted(amount, "spare node", "spare nodes")
+
+
+@rule
+class SpareRacks(SpareGroups):
+    """fleet.spare_racks."""
+
+    path = "fleet.spare_racks"
+    label = "spare racks"
+    covers = ("fleet.spare_racks",)
+
+    def active(self, scenario: Scenario, shelf: Shelf) -> bool:
+        """Return whether a rack must be spare."""
+        return scenario.fleet.spare_racks > 0
+
+    def dropped(self, scenario: Scenario, shelf: Shelf) -> Scenario:
+        """Return the scenario without spare racks."""
+        return with_fleet(scenario, spare_racks=0)
+
+    def asked(self, scenario: Scenario) -> int:
+        """Return racks."""
+        return scenario.fleet.spare_racks
+
+    def bent(self, scenario: Scenario, amount: int) -> Scenario:
+        """Return the scenario with fewer of them."""
+        return with_fleet(scenario, spare_racks=amount)
+
+    def shown(self, amount: int, currency: str) -> str:
+        """Return racks."""
+        return counted(amount, "spare rack", "spare racks")

@@ -1,9 +1,11 @@
-"""Stock gives way in pieces, each part for itself."""
+"""Stock and maximum give way in pieces, each part for itself."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from typing import Literal
 
+from planner.build import Build, bought_pieces, group_pieces
 from planner.constraints import FLEET_RULES
 from planner.loading import Shelf
 from planner.problem import Problem, Situation
@@ -20,41 +22,50 @@ class Stock(Limit):
     label = "stock"
     covers = ("limits.stock",)
     kind = "stock"
+    key: Literal["stock", "maximum"] = "stock"
 
     def __init__(self, part: str = "") -> None:
         self.part = part
-        self.path = f"limits.stock.{part}"
-        self.label = f"stock of {part}"
+        self.path = f"limits.{self.key}.{part}"
+        self.label = f"{self.key} of {part}"
+
+    def most(self, scenario: Scenario) -> Mapping[str, int]:
+        """Return the most of each part that has a limit."""
+        return scenario.limits.stock
+
+    def pieces(self, build: Build, part: str) -> int:
+        """Return what one group takes of it: what is owned is not bought."""
+        return bought_pieces(build, part)
 
     @classmethod
     def of(cls, scenario: Scenario, shelf: Shelf) -> Iterator[Rule]:
         """Yield one rule per part."""
-        yield from (cls(part) for part in scenario.limits.stock)
+        yield from (cls(part) for part in cls().most(scenario))
 
     def active(self, scenario: Scenario, shelf: Shelf) -> bool:
         """Return whether this part is limited."""
-        return self.part in scenario.limits.stock
+        return self.part in self.most(scenario)
 
     def dropped(self, scenario: Scenario, shelf: Shelf) -> Scenario:
         """Return the scenario with as many of this part as it takes."""
-        rest = {part: count for part, count in scenario.limits.stock.items() if part != self.part}
-        return with_limits(scenario, stock=rest)
+        rest = {part: count for part, count in self.most(scenario).items() if part != self.part}
+        return with_limits(scenario, **{self.key: rest})
 
     def asked(self, scenario: Scenario) -> int:
         """Return pieces."""
-        return scenario.limits.stock[self.part]
+        return self.most(scenario)[self.part]
 
     def bent(self, scenario: Scenario, amount: int) -> Scenario:
-        """Return the scenario with another stock of this part."""
-        return with_limits(scenario, stock={**scenario.limits.stock, self.part: amount})
+        """Return the scenario with another number of this part."""
+        return with_limits(scenario, **{self.key: {**self.most(scenario), self.part: amount}})
 
     def terms(self, program: Program, problem: Problem) -> Mapping[int, int]:
         """Return pieces."""
-        return problem.part_terms_of(program, self.part)
+        return problem.part_terms_of(program, self.part, self.pieces)
 
     def used(self, scenario: Scenario, problem: Problem, counts: Mapping[int, int]) -> int:
         """Return the pieces that a fleet takes."""
-        only = with_limits(scenario, stock={self.part: scenario.limits.stock[self.part]})
+        only = with_limits(scenario, **{self.key: {self.part: self.asked(scenario)}})
         limited = Problem(Situation.of(only), problem.builds, problem.pricing)
         return next(iter(FLEET_RULES[self.kind].check(limited, counts))).need
 
@@ -65,3 +76,22 @@ class Stock(Limit):
     def text(self, amount: int, currency: str) -> str:
         """Return the number."""
         return str(amount)
+
+
+@rule
+class Maximum(Stock):
+    """limits.maximum.PART."""
+
+    path = "limits.maximum"
+    label = "maximum"
+    covers = ("limits.maximum",)
+    kind = "maximum"
+    key = "maximum"
+
+    def most(self, scenario: Scenario) -> Mapping[str, int]:
+        """Return the most of each part that is wanted."""
+        return scenario.limits.maximum
+
+    def pieces(self, build: Build, part: str) -> int:
+        """Return what one group holds, owned or not."""
+        return group_pieces(build, part)

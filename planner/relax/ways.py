@@ -136,7 +136,7 @@ def bend(world: World, rules: Sequence[Rule]) -> Way:
         told[target.path] = target.reached(world.scenario, found.problem, found.counts, told[target.path])
     for rule in rules:
         if isinstance(rule, Filter):
-            told[rule.path] = (*rule.own(world.scenario), *rule.outside(world.scenario, list(found.fleet)))
+            told[rule.path] = rule.opened(world.scenario, list(found.fleet))
     scenario, _ = _asked(world, rules, told)
     return Way(tuple(rules), told, scenario, found, nearest)
 

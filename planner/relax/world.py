@@ -24,7 +24,7 @@ from planner.costs import Pricing, bill, capex_cents
 from planner.errors import InfeasibleError, InputError, PriceMissingError, UnprovenError
 from planner.formulation.objectives import stages
 from planner.formulation.rows import make_program
-from planner.hardware import Catalog
+from planner.hardware import Catalog, OwnedMachine
 from planner.loading import Shelf
 from planner.problem import Problem, Situation
 from planner.relax.base import RULES, Filter, Limit, Rule
@@ -146,18 +146,19 @@ class World:
         key = (*key, load, rates)
         if key not in self._cells:
             self.left_s()
-            # Stock is a coordinate of dominance: all of it is kept, whatever the question drops.
-            self._cells[key] = tuple(self._derive(replace(scenario, limits=self.scenario.limits)))
+            # Stock, minimum, maximum and racks are coordinates of dominance: all are kept, whatever the question drops.
+            limits = replace(self.scenario.limits, deliver_by=scenario.limits.deliver_by)
+            fleet = replace(scenario.fleet, spare_racks=self.scenario.fleet.spare_racks)
+            self._cells[key] = tuple(self._derive(replace(scenario, limits=limits, fleet=fleet)))
         return self._cells[key]
 
     def builds(self, asked: Scenario, opened: frozenset[str]) -> list[Build]:
         """Return the builds on offer where some filters are open."""
         free = [rule for rule in self.filters if rule.path in opened]
         found: list[Build] = []
-        for sides in itertools.product((False, True), repeat=len(free)):
+        for sides in itertools.product(*(rule.sides(self.scenario, self.shelf) for rule in free)):
             cell = asked
-            for rule, other in zip(free, sides, strict=True):
-                values = rule.others(self.scenario, self.shelf) if other else rule.own(self.scenario)
+            for rule, values in zip(free, sides, strict=True):
                 cell = rule.limited_to(cell, values)
             key = ("cell", *(rule.own(cell) for rule in self.filters))
             found += self._cell(cell, key)
@@ -169,7 +170,7 @@ class World:
         if not Situation.of(asked).pooled:
             return builds
         catalog = self.shelf.catalog
-        return tuple(build if build.core.system else _filled(build, catalog) for build in builds)
+        return tuple(_filled(build, catalog) if _can_grow(build) else build for build in builds)
 
     def _on_machine(self, asked: Scenario, machine: Machine) -> tuple[Build, ...]:
         """Return the builds of one machine in groups of one size."""
@@ -217,10 +218,20 @@ class World:
         if not self.derived:
             return self._first(asked, self.builds(asked, opened))
         wide = without(asked, self.shelf, (rule for rule in self.filters if rule.path in opened))
-        stored = {*self.shelf.catalog.dimms(), *self.shelf.catalog.drives()} & set(wide.limits.stock)
-        if Situation.of(asked).pooled and stored:
+        if self._needs_real(wide):
             return self._first(asked, self.builds(asked, opened))
         return self._refined(wide)
+
+    def _needs_real(self, asked: Scenario) -> bool:
+        """Return whether a shadow may be worse than its build.
+
+        It has fewer pieces where a least number is asked; more of its nodes share a rack and are
+        lost with it; and in a pool its memory and drives are others than the build's.
+        """
+        catalog, limits = self.shelf.catalog, asked.limits
+        stored = {*catalog.dimms(), *catalog.drives()}
+        pooled = Situation.of(asked).pooled and stored & {*limits.stock, *limits.maximum}
+        return bool(asked.fleet.spare_racks or pooled or (stored | {*catalog.nics()}) & set(limits.minimum))
 
     def _refined(self, asked: Scenario) -> Found | None:
         """Return a fleet of real builds, deriving those of a machine when its shadows would be bought."""
@@ -299,7 +310,7 @@ class World:
 
     def _over(self, program: Any, limit: Limit, used: Mapping[int, int]) -> int:
         """Add what a limit is overshot by, in thousandths of it; return the variable."""
-        asked = limit.asked(self.scenario)
+        asked = limit.room(self.scenario)
         step = max(1, asked // FINE)
         most = sum(c * program.variables[i].upper for i, c in used.items())
         over = program.add_variable("over", max(0, -(-(most - asked) // step)))
@@ -309,6 +320,12 @@ class World:
 
 def _bare(scenario: Scenario) -> Scenario:
     return replace(scenario, tiers=replace(scenario.tiers, dram="none", nvme="none", placement="local"))
+
+
+def _can_grow(build: Build) -> bool:
+    """Return whether memory and drives may be more than a system has."""
+    system = build.core.system
+    return system is None or (isinstance(system, OwnedMachine) and system.upgrade)
 
 
 def _filled(build: Build, catalog: Catalog) -> Build:

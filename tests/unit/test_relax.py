@@ -151,9 +151,13 @@ def test_two_limits_are_weighed_in_thousandths() -> None:
 NO_RULES = {
     "serving.custom_kv": "a format taken at its word is part of the question",
     "serving.draft_layers": "how an engine is started",
+    "serving.draft": "how an engine is started",
     "serving.utilisation": "how an engine is started",
     "serving.max_sequences": "how an engine is started",
     "serving.batched": "how an engine is started",
+    "fleet.owned": "what is there already: it takes nothing away",
+    "limits.rack_power": "what a rack of the site is",
+    "limits.rack_height": "what a rack of the site is",
     "workload.rates": "the load; its turns per hour are the knob that prefill, links and drives turn on",
 }
 RULE_RECORDS = ("serving.", "service.", "fleet.", "limits.")
@@ -164,6 +168,7 @@ LOAD_OR_TIERS = {
     "nvme": "the load",
     "dram_pool": "the load",
     "nvme_pool": "the load",
+    "owned": "what is there already",
 }
 HELD_BY = {
     "decode": "service.decode",
@@ -173,6 +178,10 @@ HELD_BY = {
     "nvme_read": "workload.rates.turns_per_hour",
     "nvme_write": "workload.rates.turns_per_hour",
     "fabric": "workload.rates.turns_per_hour",
+    "minimum": "limits.minimum",
+    "build_nodes": "fleet.min_build_nodes",
+    "gpu_models": "fleet.one_gpu_model",
+    "spare_racks": "fleet.spare_racks",
 }
 
 
@@ -187,7 +196,7 @@ def test_every_setting_that_is_a_rule_can_bend() -> None:
 def test_every_constraint_is_held_by_a_rule_or_by_the_load() -> None:
     covered = {path for kind in RULES.values() for path in kind.covers}
     limits = {kind.kind for kind in RULES.values() if issubclass(kind, Limit)}
-    assert set(FLEET_RULES) - limits - set(LOAD_OR_TIERS) == set()
+    assert set(FLEET_RULES) - limits - set(HELD_BY) - set(LOAD_OR_TIERS) == set()
     assert set(GROUP_LIMITS) - set(HELD_BY) - set(LOAD_OR_TIERS) == set()
     assert set(HELD_BY.values()) <= covered
 
@@ -227,3 +236,40 @@ def test_a_dropped_rule_is_gone_or_at_its_loosest() -> None:
 def test_without_anything_to_bend() -> None:
     free = replace(tiny.scenario(), service=None, workload=tiny.workload(rates=None))
     assert rules(replace(free, serving=replace(free.serving, custom_kv=None))) == ["serving.kv_formats"]
+
+
+BUYER = [
+    (limited(racks=1), "limits.racks", "limits.racks=2"),
+    (limited(maximum={"gpu": 5}), "limits.maximum.gpu", "limits.maximum.gpu=6"),
+    (limited(sustained_power_w=3000), "limits.sustained_power", "limits.sustained_power=3150 W"),
+]
+
+
+@pytest.mark.parametrize(("problem", "name", "override"), BUYER, ids=[name for _, name, _ in BUYER])
+def test_one_rule_of_the_buyer_is_to_blame(problem: Problem, name: str, override: str) -> None:
+    found = told(problem)
+    assert [one.path for one in found.conflict] == [name]
+    (way,) = found.ways_out
+    assert (way.overrides, way.capex_cents, way.nodes) == ((override,), 2_932_612, 3)
+
+
+LEAST = [
+    (limited(fleet=Fleet(max_nodes=3), minimum={"gpu": 8}), "limits.minimum.gpu", "limits.minimum.gpu=6"),
+    (limited(fleet=Fleet(max_nodes=3, min_build_nodes=5)), "fleet.min_build_nodes", "fleet.min_build_nodes=3"),
+    (limited((10,), Fleet(max_nodes=4, spare_nodes=3)), "fleet.spare_nodes", "fleet.spare_nodes=2"),
+]
+
+
+@pytest.mark.parametrize(("problem", "name", "override"), LEAST, ids=[name for _, name, _ in LEAST])
+def test_what_is_asked_at_least_gives_way_by_as_little_as_will_do(problem: Problem, name: str, override: str) -> None:
+    found = told(problem)
+    assert {one.path for one in found.conflict} == {name, "fleet.max_nodes"}
+    assert (override,) in [way.overrides for way in found.ways_out]
+
+
+def test_what_can_only_be_dropped() -> None:
+    scenario = replace(FULL, fleet=Fleet(region="X", one_gpu_model=True), limits=Limits(deliver_by="2026-12"))
+    free = {rule.path: rule.dropped(scenario, SHELF) for kind in RULES.values() for rule in kind.of(scenario, SHELF)}
+    assert free["fleet.region"].fleet.region is None
+    assert free["limits.deliver_by"].limits.deliver_by is None
+    assert not free["fleet.one_gpu_model"].fleet.one_gpu_model
