@@ -22,9 +22,8 @@ from planner.costs import (
     fleet_tco_cents,
 )
 from planner.demand import demand
-from planner.diagnose import explain_infeasible
 from planner.edges import pool_edge
-from planner.errors import InfeasibleError, InterruptedPlanError, PlannerError, PriceMissingError, UnprovenError
+from planner.errors import InfeasibleError, PlannerError, PriceMissingError, UnprovenError
 from planner.evidence import Source
 from planner.hardware import OwnedMachine
 from planner.interrupts import held, interrupted, session
@@ -96,7 +95,7 @@ def solve_scenario(
     Raises
     ------
     InfeasibleError
-        If no fleet meets the rules.
+        If no fleet meets the rules; `planner.relax.diagnose` says why.
     PriceMissingError
         If only prices are missing.
     """
@@ -107,15 +106,7 @@ def solve_scenario(
     if found is not None:
         return found
 
-    def without(freed: Scenario) -> tuple[Problem, Mapping[int, int]] | None:
-        if interrupted():
-            raise InterruptedPlanError("interrupted while looking for the limits that leave no plan")
-        # What is dominated under all limits may be the way out of one: start from every build.
-        other = replace(question, scenario=freed, at=Situation.of(freed))
-        plan = other.optimum(candidates.every)
-        return (plan.problem, plan.outcome.counts) if plan else None
-
-    raise InfeasibleError(explain_infeasible(scenario, without))
+    raise InfeasibleError(f"{scenario.name}: no plan meets all rules together")
 
 
 def question_of(scenario: Scenario, shelf: Shelf, solver: str = "highs", deadline: float | None = None) -> Question:

@@ -62,10 +62,7 @@ def prompt_seconds(core: Core, tokens: int, position: int) -> Fraction:
 def decode_step_s(core: Core, sessions: int, context: int) -> float:
     """Return the seconds of one decode step of a replica with `sessions` at `context` tokens."""
     model, layout = core.model, core.layout
-    element = model.checkpoint(core.weights).element_bytes("expert")
-    ranks = layout.ep if layout.ep > 1 else layout.tp
-    experts = sum(float(w.count * element) for w in model.weights if w.kind == "expert") / ranks / layout.pp
-    dense = core.budget.weights_bytes - experts
+    dense, experts = _weights_bytes(core)
     hit = 1.0
     if model.feed_forward.experts:
         idle = 1 - model.feed_forward.active_experts / model.feed_forward.experts
@@ -76,6 +73,18 @@ def decode_step_s(core: Core, sessions: int, context: int) -> float:
     return float(core.engine.service.step_floor_s) + layout.pp * stage
 
 
+@lru_cache(maxsize=4096)
+def _weights_bytes(core: Core) -> tuple[float, float]:
+    """Return the bytes of dense and of expert weights per GPU."""
+    model, layout = core.model, core.layout
+    element = model.checkpoint(core.weights).element_bytes("expert")
+    ranks = layout.ep if layout.ep > 1 else layout.tp
+    experts = sum(float(w.count * element) for w in model.weights if w.kind == "expert") / ranks / layout.pp
+    dense = core.budget.weights_bytes - experts
+    return dense, experts
+
+
+@lru_cache(maxsize=4096)
 def _session_read_bytes(core: Core, context: int) -> float:
     tokens: dict[str, int] = {}
     for group in core.model.attention:

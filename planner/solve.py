@@ -154,6 +154,22 @@ def minimise(
     return Outcome(answer.status, counts, value, bound, version(solver), seconds, hints=answer.hints)
 
 
+def least(
+    program: Program, terms: Mapping[int, int], solver: str = "highs", time_limit_s: float | None = None
+) -> list[int] | None:
+    """Return values of least `terms`, of no terms any that hold; None where the rows contradict each other.
+
+    Raises
+    ------
+    UnprovenError
+        If the time limit struck first.
+    """
+    answer = _checked(program, terms, solver, time_limit_s)
+    if answer.status not in ("optimal", "infeasible"):
+        raise UnprovenError("stopped before proof")
+    return answer.values if answer.status == "optimal" else None
+
+
 def least_possible(problem: Problem) -> int:
     """Return what the first objective cannot be below, whatever is bought."""
     return stages(problem, copy_of(make_program(problem)))[0].least
@@ -169,7 +185,7 @@ def _all_valued(goals: list[Goal], todo: Sequence[Stage], values: Sequence[int])
 
 
 def copy_of(program: Program) -> Program:
-    """Return a program to which rows may be added."""
+    """Return a program to which rows can be added without touching the first."""
     return Program(
         list(program.variables), list(program.rows), list(program.groups),
         dict(program.used), dict(program.racks), dict(program.lots), list(program.mixed_rows),

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Annotated
@@ -26,13 +27,17 @@ from planner.cli.options import (
     read_scenario,
     write,
 )
-from planner.errors import EXIT_INTERRUPTED, EXIT_UNPROVEN, UsageError
+from planner.errors import EXIT_INFEASIBLE, EXIT_INTERRUPTED, EXIT_UNPROVEN, InfeasibleError, UsageError
 from planner.interrupts import interrupted
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
+    from planner.loading import Shelf
     from planner.plan import Plan
     from planner.questions.sweep import Point
-    from planner.scenario import Override
+    from planner.relax import Diagnosis
+    from planner.scenario import Override, Scenario
     from planner.split.plan import SplitPlan
 
 Over = Annotated[
@@ -72,7 +77,8 @@ def plan(
         write(split_report(split, scenario), form, output)
         _end(split)
         return
-    found = make_plan(asked, shelf, solver, time_limit, exactly=prove)
+    with _diagnosed(asked, shelf, solver, time_limit, form, output):
+        found = make_plan(asked, shelf, solver, time_limit, exactly=prove)
     write(plan_report(found, scenario), form, output)
     _end(found)
     proof = str(found.provenance["proof"])
@@ -97,9 +103,50 @@ def bom(
     from planner.views.bom import bom_report
 
     shelf = load(catalog, prices)
-    found = make_plan(read_scenario(scenario, shelf, sets, variant), shelf, solver, time_limit, compare=False)
+    asked = read_scenario(scenario, shelf, sets, variant)
+    with _diagnosed(asked, shelf, solver, time_limit, form, output):
+        found = make_plan(asked, shelf, solver, time_limit, compare=False)
     write(bom_report(found), form, output)
     _end(found)
+
+
+@contextlib.contextmanager
+def _diagnosed(
+    scenario: Scenario, shelf: Shelf, solver: str, time_limit: float | None, form: str | None, output: Path | None
+) -> Iterator[None]:
+    """Where there is no plan, write why and what to do as the answer, and leave with the code for it."""
+    try:
+        yield
+    except InfeasibleError as fault:
+        from planner.views.infeasible import infeasible_report
+
+        print(f"planner: {str(fault).splitlines()[0].rstrip('.')}", file=sys.stderr)
+        write(infeasible_report(_diagnosis(scenario, shelf, solver, time_limit, fault)), form, output)
+        raise typer.Exit(EXIT_INFEASIBLE) from None
+
+
+def _diagnosis(
+    scenario: Scenario, shelf: Shelf, solver: str, time_limit: float | None, fault: InfeasibleError, ways: bool = True
+) -> Diagnosis:
+    from planner.planning import pricing_of
+    from planner.relax import DEADLINE_S, diagnose
+
+    why = [line.strip().removeprefix("- ") for line in str(fault).splitlines()[1:]]
+    limit = DEADLINE_S if time_limit is None else time_limit
+    return diagnose(scenario, shelf, pricing_of(scenario, shelf), solver, limit, why, ways=ways)
+
+
+def _row(scenario: Scenario, shelf: Shelf, solver: str, time_limit: float | None) -> Plan:
+    """Return the plan of one row of a table; where there is none the error names the conflict."""
+    from planner.planning import make_plan
+
+    try:
+        return make_plan(scenario, shelf, solver, time_limit, compare=False)
+    except InfeasibleError as fault:
+        from planner.views.infeasible import conflict_words
+
+        told = _diagnosis(scenario, shelf, solver, time_limit, fault, ways=False)
+        raise InfeasibleError(f"{scenario.name}: {conflict_words(told)}") from None
 
 
 def _end(*plans: Plan | SplitPlan) -> None:
@@ -146,7 +193,8 @@ def nodes(
         write(sweep_report(found.title, path, points), form, output)
         _end_table(points)
         return
-    cheapest = make_plan(found, shelf, solver, time_limit, compare=False)
+    with _diagnosed(found, shelf, solver, time_limit, form, output):
+        cheapest = make_plan(found, shelf, solver, time_limit, compare=False)
     fewest = make_plan(replace(found, objective="nodes"), shelf, solver, time_limit, compare=False)
     write(nodes_report(cheapest, fewest), form, output)
     _end(cheapest, fewest)
@@ -185,14 +233,12 @@ def _planner(
     scenario: str, sets: Sets, variant: Variant, catalog: CatalogDirs, prices: PriceFiles, solver: str,
     time_limit: float | None,
 ) -> Callable[[Override], Plan]:  # fmt: skip
-    from planner.planning import make_plan
-
     shelf = load(catalog, prices)
 
     def with_override(override: Override) -> Plan:
         more = [*(sets or []), f"{override.path}={override.text}"]
         one = read_scenario(scenario, shelf, more, variant)
-        return make_plan(one, shelf, solver, time_limit, compare=False)
+        return _row(one, shelf, solver, time_limit)
 
     return with_override
 
@@ -210,14 +256,13 @@ def _variants(
     scenario: str, names: str, sets: Sets, catalog: CatalogDirs, prices: PriceFiles, solver: str,
     time_limit: float | None,
 ) -> list[Point]:  # fmt: skip
-    from planner.planning import make_plan
     from planner.questions.sweep import ask, split_words
 
     shelf = load(catalog, prices)
     points: list[Point] = []
     for name in ("(as written)", *split_words(names, "--variants")):
         one = read_scenario(scenario, shelf, sets, None if name.startswith("(") else name)
-        points.append(ask(name, partial(make_plan, one, shelf, solver, time_limit, compare=False)))
+        points.append(ask(name, partial(_row, one, shelf, solver, time_limit)))
     return points
 
 

@@ -130,7 +130,7 @@ def test_sweep_tells_points_without_a_plan(command: Command) -> None:
     data = command("nodes", "report-exact", "--over", "limits.rack_units=1,100", "-f", "json").data
     assert [point["status"] for point in data["points"]] == ["no plan", "optimal"]
     assert [point["over limits.rack_units"] for point in data["points"]] == [1, 100]
-    assert "no plan meets all limits" in data["points"][0]["reason"]
+    assert "no plan meets together: limits.rack_units 1 RU" in data["points"][0]["reason"]
     assert data["points"][1]["reason"] is None
 
 

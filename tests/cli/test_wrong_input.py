@@ -57,17 +57,7 @@ CASES: dict[str, tuple[tuple[str, ...], int, tuple[str, ...]]] = {
         ("fit", "--model", "glm-5", "--kv", "nvfp4_ds_mla", "--gpu", "h200-sxm"), 3,
         ("exists on sm100, sm103 only", "fp8_ds_mla"),
     ),
-    "plan on such a format": (
-        (*PLAN, "--set", "gpus=h200-sxm", "--set", "kv_format=nvfp4_ds_mla"), 4, ("exists on sm100, sm103 only",),
-    ),
     "no price": ((*PLAN, "--set", "gpus=h20-96"), 5, ("h20-96", "us-2026-11", "--prices")),
-    "infeasible power": (
-        (*PLAN, "--set", "limits.power=10 kW"), 4, ("limits.power", "allows 10 kW", "the plan needs", "short"),
-    ),
-    "infeasible budget": ((*PLAN, "--set", "limits.budget=USD 100k"), 4, ("limits.budget", "USD 100,000", "short")),
-    "infeasible stock": (
-        (*PLAN, "--set", "gpus=h200-sxm", "--set", "limits.stock.h200-sxm=8"), 4, ("limits.stock.h200-sxm", "short"),
-    ),
     "missing catalogue": ((*PLAN, "--catalog", "/none"), 3, ("/none", "is no folder")),
     "missing price file": ((*PLAN, "--prices", "/none.yaml"), 3, ("/none.yaml", "No such file")),
     "too many sessions": ((*PLAN, "--set", "users=5000001"), 3, ("more than 10,000,000 open sessions",)),

@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
 
 import pytest
 
-from planner import planning
 from planner import solve as solving
-from planner.candidates import Candidates
-from planner.cores import Rejections
 from planner.costs import bill, capex_cents
-from planner.errors import InfeasibleError, PlannerError, UnprovenError, UsageError
+from planner.errors import PlannerError, UnprovenError, UsageError
 from planner.formulation.objectives import stages
 from planner.formulation.rows import make_program, most_groups
 from planner.problem import Problem
 from planner.scenario import Finance, Fleet, Limits
 from planner.solve import Outcome, row_fault, solve
 from planner.solvers import SHIPPED as SOLVERS
-from planner.units import Money, parse_money_rate
+from planner.units import parse_money_rate
 from planner.verify import verify
 from tests.unit import tiny
 from tests.unit.tiny import PERCENT
@@ -210,63 +206,6 @@ def test_verified_rows_add_up_over_groups() -> None:
     assert rows["first_token"].have == 997
     assert all(check.met and check.slack >= 0 for check in found.checks)
     assert found.capex_cents == cost(tiny.problem(reaches=(10,)), {0: 2})
-
-
-# Diagnosis: which limit, by how much.
-
-
-Explain = Callable[[Problem], str]
-
-
-@pytest.fixture
-def explain(monkeypatch: pytest.MonkeyPatch) -> Explain:
-    """What the whole way from a scenario to its plan says where these builds are on offer."""
-
-    def told(problem: Problem) -> str:
-        offered = Candidates(problem.builds, problem.builds, Rejections(), 0)
-        monkeypatch.setattr(planning, "find_candidates", lambda *_: offered)
-        monkeypatch.setattr(planning, "pricing_of", lambda *_: problem.pricing)
-        with pytest.raises(InfeasibleError) as fault:
-            planning.solve_scenario(problem.at.scenario, tiny.shelf())
-        return str(fault.value)
-
-    return told
-
-
-def limited(reaches: tuple[int, ...] = (8,), fleet: Fleet | None = None, **limits: object) -> Problem:
-    return tiny.problem(tiny.scenario(limits=Limits(**limits), fleet=fleet or Fleet()), reaches)  # type: ignore[arg-type]
-
-
-DIAGNOSES = [
-    (limited(rack_units=8), "limits.rack_units", "allows 8 RU, the plan needs 12 RU, 4 RU short"),
-    (limited(power_w=3000), "limits.power", "allows 3 kW, the plan needs 3.15 kW, 150 W short"),
-    (limited(budget=Money("USD", 2_932_611)), "limits.budget", "needs USD 29,326.12, USD 0.01 short"),
-    (limited(stock={"gpu": 5}), "limits.stock.gpu", "allows 5 pieces, the plan needs 6 pieces, 1 pieces short"),
-    (limited(fleet=Fleet(max_nodes=2)), "fleet.max_nodes", "allows 2 nodes, the plan needs 3 nodes, 1 nodes short"),
-]
-
-
-@pytest.mark.parametrize(("problem", "name", "words"), DIAGNOSES, ids=[name for _, name, _ in DIAGNOSES])
-def test_one_limit_is_to_blame(explain: Explain, problem: Problem, name: str, words: str) -> None:
-    told = explain(problem)
-    assert told.startswith("tiny: no plan meets all limits together.")
-    assert f"- {name}:" in told
-    assert words in told
-    assert told.count("\n") == 1
-
-
-def test_either_of_two_limits_may_give_way(explain: Explain) -> None:
-    # 2 nodes fit the rack units and hold 16 sessions; without one spare they would do with more reach.
-    told = explain(limited((10,), Fleet(spare_groups=1), rack_units=8))
-    assert "- limits.rack_units:" in told
-    assert "- fleet.spare_groups:" in told
-
-
-def test_several_limits_must_give_way_together(explain: Explain) -> None:
-    told = explain(limited(rack_units=8, power_w=3000))
-    assert "several must give way together" in told
-    assert "12 RU" in told
-    assert "3.15 kW" in told
 
 
 def test_outcome_is_a_plain_value() -> None:
