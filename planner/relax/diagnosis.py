@@ -12,7 +12,7 @@ from planner.loading import Shelf
 from planner.owned import with_owned
 from planner.relax.base import Amount, Filter, Rule
 from planner.relax.conflict import Conflict, find_conflict
-from planner.relax.ways import Search, Way, find_ways, shortfall
+from planner.relax.ways import Search, Way, find_ways, plain_ways, shortfall
 from planner.relax.world import Derive, OutOfTimeError, World
 from planner.scenario import Scenario
 
@@ -148,10 +148,12 @@ def diagnose(
         shelf = with_owned(scenario, shelf)
         pricing = replace(pricing, catalog=shelf.catalog, book=shelf.catalog.book(scenario.finance.prices))
     world = World(scenario, shelf, pricing, solver, deadline, derive)
+    search = plain_ways(world) if ways else Search()
     conflict = find_conflict(world, world.rules)
     if not conflict.rules:
         return _told(world, conflict, Search(), tuple(why), hopeless=True)
-    search = find_ways(world, conflict) if ways else Search()
+    if ways:
+        find_ways(world, conflict, search)
     return _told(world, conflict, search, tuple(why))
 
 

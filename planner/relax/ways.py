@@ -8,6 +8,7 @@ from typing import Any
 
 from planner.relax.base import Amount, Filter, Limit, Rule, Target
 from planner.relax.conflict import Conflict, find_conflict
+from planner.relax.spares import SpareGroups
 from planner.relax.world import Found, OutOfTimeError, World
 from planner.scenario import Scenario
 
@@ -46,14 +47,27 @@ class Search:
     not_tried: list[tuple[Rule, ...]] = field(default_factory=list)
 
 
-def find_ways(world: World, conflict: Conflict) -> Search:
+def plain_ways(world: World) -> Search:
+    """Return the ways out over one rule that needs no other builds; what is most asked for comes first."""
+    search = Search()
+    for rule in sorted(world.rules, key=_effort):
+        if isinstance(rule, Limit | SpareGroups):
+            try:
+                if world.holds(other for other in world.rules if other is not rule):
+                    search.ways.append(bend(world, (rule,)))
+            except OutOfTimeError:
+                search.not_tried.append((rule,))
+    return search
+
+
+def find_ways(world: World, conflict: Conflict, search: Search) -> Search:
     """Return every smallest set of up to two rules whose bending makes a plan, each bent as little as will do.
 
     Each set has a rule of each conflict. So the first rule is taken from the first conflict, the
     second from a conflict that remains without the first. Where no set of two suffices one larger
-    set is told.
+    set is told. `search` has the sets that were found before.
     """
-    search = Search(conflicts=[conflict])
+    search.conflicts.append(conflict)
     open_sets: list[tuple[tuple[Rule, ...], Conflict]] = [((), conflict)]
     while open_sets:
         short = _grow(world, open_sets, search)
