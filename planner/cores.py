@@ -51,6 +51,14 @@ class Rejections:
         for part in parts:
             self.unpriced[part] = self.unpriced.get(part, 0) + 1
 
+    def merge(self, other: Rejections) -> None:
+        """Count all that another counted."""
+        for reason, count in other.reasons.items():
+            self.reasons[reason] = self.reasons.get(reason, 0) + count
+            self.stages[reason] = other.stages[reason]
+        for part, count in other.unpriced.items():
+            self.unpriced[part] = self.unpriced.get(part, 0) + count
+
     def weightiest(self, most: int) -> list[tuple[str, int]]:
         """Return the reasons that were nearest to success, the last tests first."""
         return sorted(self.reasons.items(), key=lambda item: -self.stages[item[0]])[:most]

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import platform
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from planner import __version__
 from planner.build import Build
-from planner.candidates import Candidates, find_candidates, keep_best, limiting_kind
+from planner.candidates import Candidates, Offers, find_candidates, keep_best, limiting_kind
 from planner.caveats import plan_warnings
 from planner.costs import CostLine, Pricing, bill, capex_cents, fleet_drivers, fleet_opex_cents, fleet_power_w
 from planner.demand import demand
@@ -17,6 +17,7 @@ from planner.diagnose import explain_infeasible
 from planner.edges import pool_edge
 from planner.errors import InfeasibleError, PlannerError, PriceMissingError, UnprovenError
 from planner.evidence import Source
+from planner.hardware import Gpu
 from planner.loading import Shelf
 from planner.plan import CostSummary, NodeGroup, Plan, RunnerUp
 from planner.problem import Problem, Situation
@@ -115,7 +116,7 @@ class _Question:
         """
         best: Solved | None = None
         bounds = []
-        for part in _pools(builds) if self.at.pooled else [list(builds)]:
+        for part in _pools(builds) if self.at.pooled else [builds]:
             problem = Problem(self.at, keep_best(part, self.at, self.pricing.catalog), self.pricing)
             # Equal values are let in: the next objectives decide between them.
             below = best.outcome.value + 1 if best else None
@@ -149,8 +150,17 @@ def _deadline(time_limit_s: float | None) -> float | None:
     return None if time_limit_s is None else time.monotonic() + time_limit_s
 
 
-def _pools(builds: Sequence[Build]) -> list[list[Build]]:
+def _without(builds: Sequence[Build], gpus: Collection[Gpu]) -> Sequence[Build]:
+    """Return the builds without those on these GPUs."""
+    if isinstance(builds, Offers):
+        return builds.without(gpus)
+    return [build for build in builds if build.core.gpu not in gpus]
+
+
+def _pools(builds: Sequence[Build]) -> Sequence[Sequence[Build]]:
     """Return the builds by what they store, the leanest first."""
+    if isinstance(builds, Offers):
+        return builds.pools()
     parts: dict[object, list[Build]] = {}
     for build in sorted(builds, key=lambda build: build.core.pool_key):
         parts.setdefault(build.core.pool_key, []).append(build)
@@ -203,7 +213,7 @@ def _beside(solved: Solved, shelf: Shelf, solver: str, deadline: float | None) -
         without = replace(question, scenario=lean, at=Situation.of(lean)).optimum(candidates.every)
         spare = solved.capex - without.capex if without else None
     taken = {build.core.gpu for build in solved.fleet}
-    other = question.optimum([build for build in candidates.every if build.core.gpu not in taken])
+    other = question.optimum(_without(candidates.every, taken))
     mean = _at_mean(scenario, shelf, solver, question.left_s)
     return _Beside(spare, _runner(other) if other else None, mean.capex if mean else None, mean.nodes if mean else None)
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import pytest
 
-from planner import candidates as planner_candidates
+from planner import dominance
 from planner.errors import InfeasibleError, PlannerError, PriceMissingError
 from planner.planning import solve_scenario
 from planner.scenario import Scenario
@@ -42,7 +42,7 @@ def test_plan_is_the_best_of_all_fleets_long(seeds: range) -> None:
 
 
 def _without_dominance(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(planner_candidates, "undominated", lambda vectors: list(range(len(vectors))))
+    monkeypatch.setattr(dominance, "undominated", lambda vectors: list(range(len(vectors))))
 
 
 @pytest.mark.parametrize("seeds", blocks(SEEDS)[::4], ids=str)

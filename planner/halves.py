@@ -1,0 +1,203 @@
+"""Memory and drives of a node, each looked at alone: what they cost, draw and let a group host.
+
+They depend on the chassis and on what a session takes, not on the GPUs: machines that differ in
+GPUs only share one `Halves`, so that a catalogue of many GPUs asks for each population once.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+
+from planner import dominance
+from planner.build import Build, Core
+from planner.constraints import GROUP_LIMITS, reach
+from planner.constraints.dram import tier_gib
+from planner.constraints.first_token import drive_seconds
+from planner.constraints.nvme import tier_gb
+from planner.cores import Offer, Rejections
+from planner.costs import Pricing
+from planner.hardware import Catalog, Chassis, Cpu, Dimm
+from planner.problem import Situation
+
+
+@dataclass(frozen=True)
+class Half:
+    """Memory or drives of a node.
+
+    Attributes
+    ----------
+    adds : tuple of int
+        Coordinates that add up over the halves of a node, less is better: cents, tax, watts, less
+        the GiB and the GB of its pooled tiers, pieces of each part in short supply.
+    reach : int
+        Open sessions that a group hosts as far as this half is concerned, in parts.
+    read : int
+        Bytes per second that the drives read.
+    seconds : Fraction
+        To read one session from the drives; 0 where no first token is promised.
+    """
+
+    build: Build
+    adds: tuple[int, ...]
+    reach: int
+    read: int = 0
+    seconds: Fraction = Fraction(0)
+
+
+@dataclass
+class Halves:
+    """What can be put into one chassis; populations that are worse in all respects left out.
+
+    Attributes
+    ----------
+    rejected : Rejections
+        Why other populations are not among them, counted for one machine.
+    """
+
+    hosts: Sequence[Half]
+    drives: Sequence[Half]
+    rejected: Rejections
+    _kept: dict[tuple[int, int, bool], list[int]] = field(default_factory=dict)
+
+    def hosts_within(self, most: int) -> list[int]:
+        """Return the hosts that differ on a core that hosts `most` parts."""
+        return self._within(self.hosts, most, len(self.hosts), True)
+
+    def drives_within(self, most: int, seconds: Fraction | None) -> list[int]:
+        """Return the drives that differ on a core that hosts `most` parts and waits so long for drives."""
+        in_time = len(self.drives)
+        if seconds is not None:
+            in_time = bisect_right(sorted(half.seconds for half in self.drives), seconds)
+        return self._within(self.drives, most, in_time, False)
+
+    def _within(self, halves: Sequence[Half], most: int, in_time: int, hosts: bool) -> list[int]:
+        # Which halves dominate others depends on where `most` lies among their reaches, no further.
+        place = bisect_left(sorted({half.reach for half in halves}), most)
+        key = (place, in_time, hosts)
+        if key not in self._kept:
+            slow = sorted(range(len(halves)), key=lambda i: halves[i].seconds)[in_time:]
+            left = [i for i in range(len(halves)) if i not in set(slow)]
+            vectors = [(*halves[i].adds, -min(halves[i].reach, most)) for i in left]
+            self._kept[key] = [left[j] for j in dominance.undominated(vectors)]
+        return self._kept[key]
+
+
+def find_halves(core: Core, found: Offer, catalog: Catalog, pricing: Pricing, at: Situation) -> Halves:
+    """Return the priced memory and drives that let a group on this core's chassis host anything."""
+    blank, rejected = blank_build(core, found, catalog), Rejections()
+    hosts = _halves(_host_options(blank, catalog), "host", pricing, at, rejected)
+    drives = _halves(_drive_options(blank, catalog, at), "drives", pricing, at, rejected)
+    return Halves(hosts, drives, rejected)
+
+
+def blank_build(core: Core, found: Offer, catalog: Catalog) -> Build:
+    """Return a build without memory and data drives."""
+    cpu = next(iter(catalog.cpus().values()))
+    dimm = next(iter(catalog.dimms().values()))
+    boot = core.system.boot.part if core.system else catalog.cluster.boot_drive
+    return Build(core, found.cache, cpu, dimm, 0, None, 0, catalog.drives()[boot])
+
+
+def _host_options(blank: Build, catalog: Catalog) -> Iterator[Build]:
+    system, chassis = blank.core.system, blank.core.chassis
+    if system is not None:
+        cpu, dimm = catalog.cpus()[system.cpu], catalog.dimms()[system.dimms.part]
+        yield replace(blank, cpu=cpu, dimm=dimm, dimms=system.dimms.count)
+        return
+    for cpu in catalog.cpus().values():
+        if cpu.platform in chassis.cpu_platforms:
+            for dimm in catalog.dimms().values():
+                for count in populations(chassis, cpu, dimm):
+                    yield replace(blank, cpu=cpu, dimm=dimm, dimms=count)
+
+
+def populations(chassis: Chassis, cpu: Cpu, dimm: Dimm) -> tuple[int, ...]:
+    """Return the balanced DIMM counts: one or two on every channel of every socket."""
+    if dimm.capacity_bytes > chassis.max_dimm_bytes:
+        return ()
+    channels = chassis.n_cpus * cpu.memory_channels
+    counts = [channels] + ([2 * channels] if cpu.speed_2dpc else [])
+    return tuple(count for count in counts if count <= chassis.dimm_slots)
+
+
+def _drive_options(blank: Build, catalog: Catalog, at: Situation) -> Iterator[Build]:
+    system, chassis = blank.core.system, blank.core.chassis
+    if system is not None:
+        for inside in system.drives[:1]:
+            yield replace(blank, drive=catalog.drives()[inside.part], drives=inside.count)
+        if not system.drives:
+            yield blank
+        return
+    if at.scenario.tiers.nvme == "none":
+        yield blank
+        return
+    for drive in catalog.drives().values():
+        if drive.role == "data" and set(drive.form_factors) & set(chassis.drive_form_factors):
+            for count in range(1, chassis.drive_bays + 1):
+                yield replace(blank, drive=drive, drives=count)
+
+
+def _halves(
+    options: Iterable[Build], depends: str, pricing: Pricing, at: Situation, rejected: Rejections
+) -> list[Half]:
+    """Return the priced options that host anything, dominated ones left out."""
+    kept = []
+    promised = GROUP_LIMITS["first_token"].active(at)
+    for build in options:
+        rows = _paid_parts(build, depends)
+        missing = pricing.unpriced(part for part, count in rows if count)
+        if missing:
+            rejected.add_unpriced(missing)
+            continue
+        hosted = _reach(build, depends, at)
+        if hosted == 0:
+            what = f"{build.dimms} x {build.dimm.id}" if depends == "host" else f"{build.drives} drives"
+            rejected.add("limits", f"{build.core.chassis.id}: {what} host nothing")
+        else:
+            read = build.drives * build.drive.read_bytes_per_s if build.drive else 0
+            seconds = drive_seconds(build, at) if promised and depends == "drives" else Fraction(0)
+            kept.append(Half(build, _adds(build, depends, rows, pricing, at), hosted, read, seconds))
+    vectors = [(*half.adds, -half.reach, -half.read) for half in kept]
+    return [kept[i] for i in dominance.undominated(vectors)]
+
+
+def _paid_parts(build: Build, depends: str) -> list[tuple[str, int]]:
+    if build.core.system is not None:
+        return []
+    if depends == "host":
+        return [(build.cpu.id, build.core.chassis.n_cpus), (build.dimm.id, build.dimms)]
+    return [(build.drive.id, build.drives)] if build.drive else []
+
+
+def _adds(
+    build: Build, depends: str, rows: Sequence[tuple[str, int]], pricing: Pricing, at: Situation
+) -> tuple[int, ...]:
+    cents = sum(count * pricing.cents(part) for part, count in rows)
+    tax = sum(count * pricing.tax_on(pricing.cents(part)) for part, count in rows)
+    pieces = dict(rows)
+    if depends == "host":
+        watts = build.core.chassis.n_cpus * build.cpu.power_w + build.dimms * build.dimm.power_w
+        pool = (-tier_gib(build, at), 0) if at.pooled else (0, 0)
+    else:
+        watts = build.drives * build.drive.power_w if build.drive else 0
+        pool = (0, -tier_gb(build)) if at.pooled else (0, 0)
+    stock = tuple(pieces.get(part, 0) for part in at.scenario.limits.stock)
+    return (cents, tax, watts, *pool, *stock)
+
+
+def pooled_kinds(at: Situation) -> set[str]:
+    """Return the group limits that a pool turns into fleet rules."""
+    return {"dram", "nvme"} if at.pooled else set()
+
+
+def _reach(build: Build, depends: str, at: Situation) -> int:
+    skipped = pooled_kinds(at) | {"first_token"}
+    bounds = [
+        reach(limit, build, at)
+        for limit in GROUP_LIMITS.values()
+        if limit.depends == depends and limit.kind not in skipped and limit.active(at)
+    ]
+    return min([at.open_parts, *(b for b in bounds if b is not None)])
