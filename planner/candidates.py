@@ -7,9 +7,11 @@ as good in everything the program counts (dominance), so no optimum is lost; see
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from itertools import product
 from typing import TYPE_CHECKING
 
 from planner import dominance
@@ -136,18 +138,27 @@ class Offers(Lazy[Build]):
         kept: list[Way] = []
         for ways in families.values():
             ways.sort(key=lambda way: way.core.name)
-            rank = {seconds: i for i, seconds in enumerate(sorted({way.seconds for way in ways}))}
-            vectors = [(*self._way_vector(way, at), rank[way.seconds]) for way in ways]
+            vectors = [self._way_vector(way, at) for way in ways]
             kept += [ways[i] for i in dominance.undominated(vectors)]
         return kept
 
     def _way_vector(self, way: Way, at: Situation) -> tuple[int, ...]:
-        """Return all that the program counts of a core; what hosts and drives add is the same for all."""
-        catalog = self.pricing.catalog
-        build = self.bare(way)
+        """Return all that the program counts of a core; what hosts and drives add is the same for all.
+
+        Of its watts only what they leave for pairs counts, by power supplies and by each class of
+        rack, and only within the watts that pairs have.
+        """
+        catalog, halves = self.pricing.catalog, way.halves
+        build = replace(self.bare(way), reach=min(way.reach, halves.most_reach))
         drivers = group_drivers(build, catalog).values()
         rules = [use for rule in FLEET_RULES.values() if rule.active(at) for use in rule.uses(build, at)]
-        return (*way.fixed, -way.reach, *drivers, *rules)
+        least, most = halves.watts
+        tallest = catalog.cluster.rack_units // way.core.chassis.rack_units
+        left = [way.core.chassis.power_limit_w, *(catalog.cluster.rack_w // size for size in range(1, tallest + 1))]
+        room = (-min(max(watts - way.fixed[2], least - 1), most) for watts in left)
+        opex = way.fixed[2] if at.scenario.objective == "tco" else 0
+        in_time = halves.n_in_time(way.drive_seconds)
+        return (*way.fixed[:2], opex, -build.reach, -in_time, *room, *drivers, *rules)
 
     def bare(self, way: Way) -> Build:
         """Return a build of this way without memory and drives."""
@@ -162,7 +173,7 @@ class Offers(Lazy[Build]):
         import numpy
 
         hosts, drives, catalog = way.hosts, way.drives, self.pricing.catalog
-        if not hosts or not drives:
+        if not hosts or not drives or catalog.cluster.rack_units < way.core.chassis.rack_units:
             return []
         sums, reaches = _pair_table(way, hosts, drives)
         watts = way.fixed[2] + sums[:, 2]
@@ -221,25 +232,23 @@ def _racks(core: Core, watts: numpy.ndarray, catalog: Catalog) -> numpy.ndarray:
 
 def _heavy_pairs(way: Way, catalog: Catalog, rejected: Rejections) -> int:
     """Count the pairs that no power supply or no rack bears, by why."""
-    chassis, base = way.core.chassis, way.fixed[2]
-    hosts, drives = ([half[i].adds[2] for i in some] for half, some in (
-        (way.halves.hosts, way.hosts), (way.halves.drives, way.drives)))  # fmt: skip
+    chassis, base, halves = way.core.chassis, way.fixed[2], way.halves
     if catalog.cluster.rack_units < chassis.rack_units:
         rejected.add("power", f"{chassis.id}: its {chassis.rack_units} rack units do not fit a rack")
-        return len(hosts) * len(drives)
-    if base + max(hosts) + max(drives) <= way.most_watts(catalog):
+        return len(way.hosts) * len(way.drives)
+    if base + halves.watts[1] <= way.most_watts(catalog):
         return 0
-    heavy = 0
-    for watts in (base + host + drive for host in hosts for drive in drives):
+    pairs = Counter(halves.hosts[i].adds[2] for i in way.hosts), Counter(halves.drives[i].adds[2] for i in way.drives)
+    heavy = Counter[str]()
+    for (host, some), (drive, others) in product(*(count.items() for count in pairs)):
+        watts = base + host + drive
         if watts > chassis.power_limit_w:
-            what = f"builds beyond its power supplies' {chassis.power_limit_w} W are not offered"
+            heavy[f"builds beyond its power supplies' {chassis.power_limit_w} W are not offered"] += some * others
         elif watts > catalog.cluster.rack_w:
-            what = f"a node of {watts} W does not fit a rack of {catalog.cluster.rack_w} W"
-        else:
-            continue
-        heavy += 1
-        rejected.add("power", f"{chassis.id}: {what}")
-    return heavy
+            heavy[f"a node of {watts} W does not fit a rack of {catalog.cluster.rack_w} W"] += some * others
+    for reason, count in heavy.items():
+        rejected.add("power", f"{chassis.id}: {reason}", count)
+    return heavy.total()
 
 
 def find_candidates(scenario: Scenario, shelf: Shelf, pricing: Pricing) -> Candidates:

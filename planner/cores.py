@@ -41,9 +41,9 @@ class Rejections:
     stages: dict[str, int] = field(default_factory=dict)
     unpriced: dict[str, int] = field(default_factory=dict)
 
-    def add(self, stage: str, reason: str) -> None:
+    def add(self, stage: str, reason: str, times: int = 1) -> None:
         """Count a reason."""
-        self.reasons[reason] = self.reasons.get(reason, 0) + 1
+        self.reasons[reason] = self.reasons.get(reason, 0) + times
         self.stages[reason] = STAGES.index(stage)
 
     def add_unpriced(self, parts: list[str]) -> None:

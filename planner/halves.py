@@ -10,6 +10,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from functools import cached_property
 
 from planner import dominance
 from planner.build import Build, Core
@@ -62,27 +63,53 @@ class Halves:
     rejected: Rejections
     _kept: dict[tuple[int, int, bool], list[int]] = field(default_factory=dict)
 
+    @cached_property
+    def reaches(self) -> tuple[list[int], list[int]]:
+        """Different reaches of the hosts and of the drives, rising."""
+        return sorted({half.reach for half in self.hosts}), sorted({half.reach for half in self.drives})
+
+    @cached_property
+    def most_reach(self) -> int:
+        """Parts beyond which a core's own reach changes nothing."""
+        return min((reaches[-1] for reaches in self.reaches if reaches), default=0)
+
+    @cached_property
+    def watts(self) -> tuple[int, int]:
+        """Least and most watts of a pair."""
+        pairs = [[half.adds[2] for half in halves] for halves in (self.hosts, self.drives) if halves]
+        return sum(map(min, pairs)), sum(map(max, pairs))
+
+    @cached_property
+    def _by_speed(self) -> list[int]:
+        return sorted(range(len(self.drives)), key=lambda i: self.drives[i].seconds)
+
+    @cached_property
+    def _seconds(self) -> list[Fraction]:
+        return [self.drives[i].seconds for i in self._by_speed]
+
+    def n_in_time(self, seconds: Fraction | None) -> int:
+        """Return how many of the drives, the fastest, deliver a session in so many seconds."""
+        return len(self.drives) if seconds is None else bisect_right(self._seconds, seconds)
+
     def hosts_within(self, most: int) -> list[int]:
         """Return the hosts that differ on a core that hosts `most` parts."""
-        return self._within(self.hosts, most, len(self.hosts), True)
+        key = (bisect_left(self.reaches[0], most), 0, True)
+        if key not in self._kept:
+            self._kept[key] = _differing(self.hosts, range(len(self.hosts)), most)
+        return self._kept[key]
 
     def drives_within(self, most: int, seconds: Fraction | None) -> list[int]:
         """Return the drives that differ on a core that hosts `most` parts and waits so long for drives."""
-        in_time = len(self.drives)
-        if seconds is not None:
-            in_time = bisect_right(sorted(half.seconds for half in self.drives), seconds)
-        return self._within(self.drives, most, in_time, False)
-
-    def _within(self, halves: Sequence[Half], most: int, in_time: int, hosts: bool) -> list[int]:
-        # Which halves dominate others depends on where `most` lies among their reaches, no further.
-        place = bisect_left(sorted({half.reach for half in halves}), most)
-        key = (place, in_time, hosts)
+        # Which of them dominate others depends on where `most` lies among their reaches, no further.
+        key = (bisect_left(self.reaches[1], most), self.n_in_time(seconds), False)
         if key not in self._kept:
-            slow = sorted(range(len(halves)), key=lambda i: halves[i].seconds)[in_time:]
-            left = [i for i in range(len(halves)) if i not in set(slow)]
-            vectors = [(*halves[i].adds, -min(halves[i].reach, most)) for i in left]
-            self._kept[key] = [left[j] for j in dominance.undominated(vectors)]
+            self._kept[key] = _differing(self.drives, sorted(self._by_speed[: key[1]]), most)
         return self._kept[key]
+
+
+def _differing(halves: Sequence[Half], some: Sequence[int], most: int) -> list[int]:
+    vectors = [(*halves[i].adds, -min(halves[i].reach, most)) for i in some]
+    return [some[j] for j in dominance.undominated(vectors)]
 
 
 def find_halves(core: Core, found: Offer, catalog: Catalog, pricing: Pricing, at: Situation) -> Halves:
