@@ -227,7 +227,8 @@ def _racks(core: Core, watts: numpy.ndarray, catalog: Catalog) -> numpy.ndarray:
     import numpy
 
     rack = catalog.cluster
-    return numpy.minimum(rack.rack_units // core.chassis.rack_units, rack.rack_w // numpy.maximum(watts, 1))
+    racks: numpy.ndarray = numpy.minimum(rack.rack_units // core.chassis.rack_units, rack.rack_w // watts)
+    return racks
 
 
 def _heavy_pairs(way: Way, catalog: Catalog, rejected: Rejections) -> int:

@@ -16,14 +16,14 @@ ROOT = Path(__file__).parents[2]
 
 # From the ground up: a module imports from lower floors only, or from its own package.
 FLOORS = [
-    *("errors", "units", "datafiles", "evidence", "dominance"),
+    *("errors", "units", "datafiles", "evidence", "dominance", "lazy"),
     *("registry", "documents", "fields", "program"),
     *("attention", "paging", "prices", "engines", "enginelogs", "reading", "workload"),
     *("hardware", "scenario", "models", "topology", "assembly", "kvcache", "layout"),
     *("weights", "budget", "pool", "copies", "doubts", "importing"),
     *("catalog_checks", "loading", "scenario_files", "schema"),
     *("demand", "build", "service", "cores", "costs", "problem", "constraints", "plan"),
-    *("candidates", "formulation", "verify", "solve", "diagnose", "caveats", "edges", "planning"),
+    *("halves", "candidates", "formulation", "verify", "solve", "diagnose", "caveats", "edges", "planning"),
     *("questions", "render", "views", "cli", "__main__"),
 ]
 MOST_LINES = 500

@@ -103,7 +103,8 @@ def _gpu(rng: Random, i: int) -> Gpu:
         id=f"gpu-{i:02d}", name="G", vendor="V", architecture=rng.choice(("sm90", "sm90", "sm100")),
         form_factor="socket", memory_bytes=rng.choice((80, 96, 128, 141, 180, 192, 268, 288)) * GIB,
         memory_bandwidth_bytes_per_s=rng.randint(2000, 8000) * GB,
-        dense=FlopRates(bf16_flops=flops, fp8_flops=2 * flops, fp4_flops=4 * flops), power_w=rng.randrange(500, 1200, 25),
+        dense=FlopRates(bf16_flops=flops, fp8_flops=2 * flops, fp4_flops=4 * flops),
+        power_w=rng.randrange(500, 1200, 25),
         host_link_bytes_per_s=63 * GB, fabric_bytes_per_s=rng.choice((450, 900)) * GB,
     )  # fmt: skip
 
