@@ -39,6 +39,8 @@ class Half:
         Bytes per second that the drives read.
     seconds : Fraction
         To read one session from the drives; 0 where no first token is promised.
+    pieces : tuple of (str, int)
+        Parts that are paid for, by node; none in a whole system.
     """
 
     build: Build
@@ -46,6 +48,7 @@ class Half:
     reach: int
     read: int = 0
     seconds: Fraction = Fraction(0)
+    pieces: tuple[tuple[str, int], ...] = ()
 
 
 @dataclass
@@ -186,7 +189,7 @@ def _halves(
         else:
             read = build.drives * build.drive.read_bytes_per_s if build.drive else 0
             seconds = drive_seconds(build, at) if promised and depends == "drives" else Fraction(0)
-            kept.append(Half(build, _adds(build, depends, rows, pricing, at), hosted, read, seconds))
+            kept.append(Half(build, _adds(build, depends, rows, pricing, at), hosted, read, seconds, tuple(rows)))
     vectors = [(*half.adds, -half.reach, -half.read) for half in kept]
     return [kept[i] for i in dominance.undominated(vectors)]
 

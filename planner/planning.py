@@ -17,11 +17,13 @@ from planner.diagnose import explain_infeasible
 from planner.edges import pool_edge
 from planner.errors import InfeasibleError, PlannerError, PriceMissingError, UnprovenError
 from planner.evidence import Source
+from planner.formulation.tokens import Parts
 from planner.hardware import Gpu
 from planner.loading import Shelf
 from planner.plan import CostSummary, NodeGroup, Plan, RunnerUp
 from planner.problem import Problem, Situation
 from planner.scenario import Scenario
+from planner.separation import Search, is_large
 from planner.solve import Outcome, solve
 from planner.verify import Verification, verify
 
@@ -117,11 +119,10 @@ class _Question:
         best: Solved | None = None
         bounds = []
         for part in _pools(builds) if self.at.pooled else [builds]:
-            problem = Problem(self.at, keep_best(part, self.at, self.pricing.catalog), self.pricing)
             # Equal values are let in: the next objectives decide between them.
             below = best.outcome.value + 1 if best else None
             try:
-                outcome = solve(problem, self.solver, self.left_s, below)
+                problem, outcome = self._solve(part, below)
             except UnprovenError:
                 if best is None:
                     raise
@@ -136,6 +137,15 @@ class _Question:
             open_outcome = replace(best.outcome, status="feasible", bound=min(best.outcome.bound, *bounds))
             return replace(best, outcome=open_outcome)
         return best
+
+    def _solve(self, builds: Sequence[Build], below: int | None) -> tuple[Problem, Outcome]:
+        """Return the best counts of one part: over its parts where its builds are too many to list."""
+        if isinstance(builds, Offers) and self.at.pooled and is_large(builds, self.at):
+            parts = Parts.of(builds, self.at)
+            if parts.separable:
+                return Search(parts, self.solver, self.deadline, below).run()
+        problem = Problem(self.at, keep_best(builds, self.at, self.pricing.catalog), self.pricing)
+        return problem, solve(problem, self.solver, self.left_s, below)
 
     def optimum(self, builds: Sequence[Build]) -> Solved | None:
         """Return the proven best fleet of `builds`; None if there is none or time ran out."""

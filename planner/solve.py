@@ -113,6 +113,11 @@ def solve(
     return Outcome(first[2], counts, first[0], first[1], version(solver), time.monotonic() - start)
 
 
+def optimise(program: Program, terms: Mapping[int, int], solver: str, limit: float | None) -> _Answer:
+    """Minimise one objective over a program; the values hold in integers, the bound is the solver's."""
+    return _checked(program, terms, solver, limit)
+
+
 def _copy(program: Program) -> Program:
     return Program(
         list(program.variables), list(program.rows), list(program.groups),
