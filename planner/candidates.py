@@ -1,28 +1,29 @@
 """The builds worth offering to the solver.
 
 For each core, memory and drives are chosen apart: each option's reach is known alone, and a
-build's reach is the smallest. An option or build is dropped only if another is at least as good
-in everything the program counts (dominance), so no optimum is lost; see docs/math.
+build's reach is the smallest. An option, a core or a build is dropped only if another is at least
+as good in everything the program counts (dominance), so no optimum is lost; see docs/math.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections import Counter
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from operator import add
+from itertools import product
+from typing import TYPE_CHECKING
 
-from planner.build import Build, Core, node_power_w
+from planner import dominance
+from planner.build import Build, Core
 from planner.constraints import FLEET_RULES, GROUP_LIMITS, reach
-from planner.constraints.dram import tier_gib
 from planner.constraints.first_token import core_seconds
-from planner.constraints.nvme import tier_gb
 from planner.cores import Offer, Rejections, cores, offer
 from planner.costs import Pricing, group_drivers
-from planner.dominance import undominated, undominated_within
-from planner.eligibility import late_fault, region_fault
 from planner.errors import InfeasibleError, PriceMissingError
-from planner.hardware import Catalog, Chassis, Cpu, Dimm, OwnedMachine
+from planner.halves import Halves, blank_build, find_halves, not_to_be_had, pooled_kinds, populations
+from planner.hardware import Catalog, Gpu
+from planner.lazy import Lazy
 from planner.loading import Shelf
 from planner.objectives import OBJECTIVES
 from planner.objectives.base import by_part
@@ -30,6 +31,10 @@ from planner.objectives.parts import distinct_parts
 from planner.problem import Situation
 from planner.scenario import Limits, Scenario
 
+if TYPE_CHECKING:
+    import numpy
+
+__all__ = ["Candidates", "Offers", "Way", "find_candidates", "keep_best", "limiting_kind", "populations"]
 _NO_LIMIT = 10**12
 
 
@@ -39,9 +44,9 @@ class Candidates:
 
     Attributes
     ----------
-    builds : tuple of Build
-        In canonical order, dominated ones left out.
-    every : tuple of Build
+    builds : sequence of Build
+        In canonical order, dominated ones left out; made when first looked at.
+    every : sequence of Build
         The same before builds on different machines were compared; for questions that exclude
         machines.
     rejected : Rejections
@@ -50,47 +55,210 @@ class Candidates:
         Combinations of core, memory and drives that were legal before dominance.
     """
 
-    builds: tuple[Build, ...]
-    every: tuple[Build, ...]
+    builds: Sequence[Build]
+    every: Sequence[Build]
     rejected: Rejections
     considered: int
 
 
 @dataclass(frozen=True)
-class _Half:
-    """Memory or drives of a node: what they cost, draw and let a group host.
+class Way:
+    """One way to run the model on one machine.
 
     Attributes
     ----------
-    adds : tuple of int
-        Coordinates that add up over the halves of a node; less is better.
+    halves : Halves
+        Memory and drives that fit the machine.
     reach : int
-        Open sessions that a group hosts as far as this half is concerned.
-    read : int
-        Bytes per second that the drives read: decides the first token.
-    parts : tuple of str
-        Its parts where their number counts; else empty.
+        What the core's own limits let it host, in parts.
+    seconds : Fraction
+        Its part of the first token's time.
+    drive_seconds : Fraction or None
+        What is left of it for the drives; None where no first token is promised.
+    fixed : tuple of int
+        Cents, tax and watts of one node without processors, memory and data drives.
     """
-
-    build: Build
-    adds: tuple[int, ...]
-    reach: int
-    read: int = 0
-    parts: tuple[str, ...] = ()
-
-    @property
-    def vector(self) -> tuple[int, ...]:
-        """What dominance compares; less is better."""
-        return (*self.adds, -self.reach, -self.read)
-
-
-@dataclass(frozen=True)
-class _Way:
-    """A core with what its own limits let it host and its part of the first token's time."""
 
     core: Core
     reach: int
     seconds: Fraction
+    drive_seconds: Fraction | None
+    fixed: tuple[int, int, int]
+    halves: Halves
+    _made: dict[tuple[int, int], Build] = field(default_factory=dict)
+
+    @property
+    def hosts(self) -> list[int]:
+        """Which of the hosts are worth pairing."""
+        return self.halves.hosts_within(self.reach)
+
+    @property
+    def drives(self) -> list[int]:
+        """Which of the drives are worth pairing and fast enough."""
+        return self.halves.drives_within(self.reach, self.drive_seconds)
+
+    def most_watts(self, rack_w: int) -> int:
+        """Return the watts that a node may draw: of its power supplies, of a rack."""
+        return min(self.core.chassis.power_limit_w, rack_w)
+
+
+class Offers(Lazy[Build]):
+    """All ways with the memory and drives that fit; builds are made of them where looked at."""
+
+    def __init__(self, ways: Sequence[Way], at: Situation, pricing: Pricing) -> None:
+        super().__init__(self._all)
+        self.ways, self.at, self.pricing = ways, at, pricing
+
+    @property
+    def rack(self) -> tuple[int, int]:
+        """Rack units and watts that one rack offers to nodes."""
+        return rack_offers(self.pricing.catalog, self.at.scenario.limits)
+
+    def __bool__(self) -> bool:
+        """Return whether there is any way to run the model; asks for no builds."""
+        return bool(self.ways)
+
+    def _all(self) -> Sequence[Build]:
+        made = [build for way in self.ways for build in self._builds(way)]
+        return sorted(made, key=lambda build: build.name)
+
+    def without(self, gpus: Collection[Gpu]) -> Offers:
+        """Return what is on offer without machines with these GPUs."""
+        return Offers([way for way in self.ways if way.core.gpu not in gpus], self.at, self.pricing)
+
+    def pools(self) -> list[Offers]:
+        """Return what is on offer by what it stores, the leanest first."""
+        parts: dict[object, list[Way]] = {}
+        for way in sorted(self.ways, key=lambda way: way.core.pool_key):
+            parts.setdefault(way.core.pool_key, []).append(way)
+        return [Offers(part, self.at, self.pricing) for part in parts.values()]
+
+    def best(self, at: Situation) -> tuple[Build, ...]:
+        """Return the builds that no other dominates under the rules of `at`."""
+        made = [build for way in self.best_ways(at) for build in self._builds(way)]
+        return keep_best(sorted(made, key=lambda build: build.name), at, self.pricing.catalog)
+
+    def best_ways(self, at: Situation) -> list[Way]:
+        """Return the ways that no other with the same memory and drives dominates."""
+        families: dict[int, list[Way]] = {}
+        for way in self.ways:
+            families.setdefault(id(way.halves), []).append(way)
+        kept: list[Way] = []
+        for ways in families.values():
+            ways.sort(key=lambda way: way.core.name)
+            vectors = [self._way_vector(way, at) for way in ways]
+            kinds = [distinct_parts(self.bare(way)) if by_part(at) else None for way in ways]
+            kept += [ways[i] for i in dominance.undominated_within(kinds, vectors)]
+        return kept
+
+    def _way_vector(self, way: Way, at: Situation) -> tuple[int, ...]:
+        """Return all that the program counts of a core; what hosts and drives add is the same for all.
+
+        Of its watts only what they leave for pairs counts, by power supplies and by each class of
+        rack, and only within the watts that pairs have; where watts themselves are counted, those,
+        and where racks may be lost with the nodes in them, only the same watts compare.
+        """
+        catalog, halves = self.pricing.catalog, way.halves
+        height, rack_w = self.rack
+        build = replace(self.bare(way), reach=min(way.reach, halves.most_reach))
+        drivers = group_drivers(build, catalog).values()
+        rules = [use for rule in FLEET_RULES.values() if rule.active(at) for use in rule.uses(build, at)]
+        least, most = halves.watts
+        tallest = height // way.core.chassis.rack_units
+        left = [way.core.chassis.power_limit_w, *(rack_w // size for size in range(1, tallest + 1))]
+        room = (-min(max(watts - way.fixed[2], least - 1), most) for watts in left)
+        watts = way.fixed[2] if {"tco", "power"} & set(at.scenario.objectives) else 0
+        same = (way.fixed[2], -way.fixed[2]) if at.scenario.fleet.spare_racks else ()
+        in_time = halves.n_in_time(way.drive_seconds)
+        return (*way.fixed[:2], watts, *same, -build.reach, -in_time, *room, *drivers, *rules)
+
+    def bare(self, way: Way) -> Build:
+        """Return a build of this way without memory and drives."""
+        some = way.halves.hosts[0].build
+        return replace(
+            some, core=way.core, dimms=0, drive=None, drives=0, reach=way.reach,
+            power_w=way.core.n_nodes * way.fixed[2],
+        )  # fmt: skip
+
+    def pairs(self, way: Way) -> list[tuple[int, int]]:
+        """Return the pairs of host and drives that no other pair on this way dominates."""
+        import numpy
+
+        hosts, drives = way.hosts, way.drives
+        height, rack_w = self.rack
+        if not hosts or not drives or height < way.core.chassis.rack_units:
+            return []
+        sums, reaches = _pair_table(way, hosts, drives)
+        watts = way.fixed[2] + sums[:, 2]
+        legal = numpy.flatnonzero(watts <= way.most_watts(rack_w))
+        racks = numpy.minimum(height // way.core.chassis.rack_units, rack_w // watts[legal])
+        # Nodes that share a rack are lost with it: fewer are better then, too.
+        lost = racks if self.at.scenario.fleet.spare_racks else 0 * racks
+        vectors = numpy.column_stack((sums[legal], -reaches[legal], -racks, lost))
+        kinds = [(way.halves.hosts[host].kinds, way.halves.drives[drive].kinds) for host in hosts for drive in drives]
+        places = [int(legal[i]) for i in dominance.undominated_within([kinds[i] for i in legal], vectors)]
+        return [(hosts[place // len(drives)], drives[place % len(drives)]) for place in places]
+
+    def _builds(self, way: Way) -> list[Build]:
+        return [self.build(way, host, drive) for host, drive in self.pairs(way)]
+
+    def build(self, way: Way, host: int, drive: int) -> Build:
+        """Return the build of a pair with its cost; the same one whenever asked."""
+        if (host, drive) not in way._made:
+            one, other = way.halves.hosts[host], way.halves.drives[drive]
+            watts = way.fixed[2] + one.adds[2] + other.adds[2]
+            made = replace(
+                one.build, core=way.core, drive=other.build.drive, drives=other.build.drives,
+                reach=min(way.reach, one.reach, other.reach), power_w=way.core.n_nodes * watts,
+            )  # fmt: skip
+            way._made[host, drive] = _with_costs(made, self.pricing, self.at)
+        return way._made[host, drive]
+
+    def count_faults(self, rejected: Rejections) -> int:
+        """Count pairs beyond power supplies and racks, and ways that are too slow; return how many ways are left."""
+        left = 0
+        for way in self.ways:
+            hosts, drives = way.hosts, way.drives
+            if way.halves.drives and not drives:
+                rejected.add("first token", _late(way.core))
+            if hosts and drives:
+                heavy = _heavy_pairs(way, self.rack, rejected)
+                left += heavy < len(hosts) * len(drives)
+        return left
+
+
+def _pair_table(way: Way, hosts: list[int], drives: list[int]) -> tuple[numpy.ndarray, numpy.ndarray]:
+    """Return the sums of what adds up, and the reaches, of every pair; hosts vary slowest."""
+    import numpy
+
+    host_adds = numpy.array([way.halves.hosts[i].adds for i in hosts], dtype=numpy.int64)
+    drive_adds = numpy.array([way.halves.drives[i].adds for i in drives], dtype=numpy.int64)
+    host_reach = numpy.array([min(way.reach, way.halves.hosts[i].reach) for i in hosts], dtype=numpy.int64)
+    drive_reach = numpy.array([way.halves.drives[i].reach for i in drives], dtype=numpy.int64)
+    sums = (host_adds[:, None, :] + drive_adds[None, :, :]).reshape(len(hosts) * len(drives), -1)
+    return sums, numpy.minimum(host_reach[:, None], drive_reach[None, :]).ravel()
+
+
+def _heavy_pairs(way: Way, rack: tuple[int, int], rejected: Rejections) -> int:
+    """Count the pairs that no power supply or no rack bears, by why."""
+    chassis, base, halves = way.core.chassis, way.fixed[2], way.halves
+    height, rack_w = rack
+    if height < chassis.rack_units:
+        rejected.add("power", f"{chassis.id}: a node of {chassis.rack_units} RU does not fit a rack of {height} RU")
+        return len(way.hosts) * len(way.drives)
+    if base + halves.watts[1] <= way.most_watts(rack_w):
+        return 0
+    pairs = Counter(halves.hosts[i].adds[2] for i in way.hosts), Counter(halves.drives[i].adds[2] for i in way.drives)
+    heavy = Counter[str]()
+    for (host, some), (drive, others) in product(*(count.items() for count in pairs)):
+        watts = base + host + drive
+        if watts > chassis.power_limit_w:
+            heavy[f"builds beyond its power supplies' {chassis.power_limit_w} W are not offered"] += some * others
+        elif watts > rack_w:
+            heavy[f"a node of {watts} W does not fit a rack of {rack_w} W"] += some * others
+    for reason, count in heavy.items():
+        rejected.add("power", f"{chassis.id}: {reason}", count)
+    return heavy.total()
 
 
 def find_candidates(scenario: Scenario, shelf: Shelf, pricing: Pricing) -> Candidates:
@@ -106,85 +274,70 @@ def find_candidates(scenario: Scenario, shelf: Shelf, pricing: Pricing) -> Candi
     rejected = Rejections()
     found = offer(scenario, shelf)
     at = Situation.of(scenario)
-    every: list[Build] = []
+    families: dict[tuple[object, ...], Halves] = {}
+    every: list[Way] = []
     considered = 0
     for ways in _by_machine(scenario, shelf, found, pricing, at, rejected):
-        made, count = _machine_builds(ways, found, shelf.catalog, pricing, at, rejected)
-        every += made
-        considered += count
-    if not every:
+        core = ways[0].core
+        family = (core.chassis, core.system, core.n_nodes, _stored(core, at))
+        if family not in families:
+            families[family] = find_halves(core, found, shelf.catalog, pricing, at)
+        halves = families[family]
+        rejected.merge(halves.rejected)
+        considered += len(halves.hosts) * len(halves.drives)
+        every += [replace(way, halves=halves, _made={}) for way in ways if halves.hosts]
+    offers = Offers(every, at, pricing)
+    if not offers.count_faults(rejected):
         _explain_empty(scenario, pricing, rejected)
-    every.sort(key=lambda build: build.name)
-    return Candidates(keep_best(every, at, shelf.catalog), tuple(every), rejected, considered)
+    return Candidates(Lazy(lambda: offers.best(at)), offers, rejected, considered)
 
 
 def keep_best(builds: Sequence[Build], at: Situation, catalog: Catalog) -> tuple[Build, ...]:
     """Return the builds that no other dominates in anything that the program counts."""
+    if isinstance(builds, Offers):
+        return builds.best(at)
     kinds = [distinct_parts(build) if by_part(at) else None for build in builds]
-    kept = undominated_within(kinds, [build_vector(build, at, catalog) for build in builds])
+    kept = dominance.undominated_within(kinds, [build_vector(build, at, catalog) for build in builds])
     return tuple(builds[i] for i in kept)
+
+
+def _stored(core: Core, at: Situation) -> object:
+    return core.pool_key if at.pooled else (core.footprint.kv, core.footprint.copies)
 
 
 def _by_machine(
     scenario: Scenario, shelf: Shelf, found: Offer, pricing: Pricing, at: Situation, rejected: Rejections
-) -> Iterator[list[_Way]]:
+) -> Iterator[list[Way]]:
     """Yield the ways to run the model on one machine in one KV format, worse ways left out.
 
     On the same machine and format all ways cost the same; they differ in what they host and in
     the first token's time only.
     """
-    groups: dict[tuple[object, ...], list[_Way]] = {}
+    groups: dict[tuple[object, ...], list[Way]] = {}
     for core in cores(scenario, shelf, found, rejected):
         hosted, kind = _core_reach(core, found, shelf.catalog, at)
         if hosted == 0:
             rejected.add("limits", f"{core.gpu.id} {core.layout.name}: hosts nothing under '{kind}'")
             continue
-        seconds = core_seconds(core, found.cache, at) if GROUP_LIMITS["first_token"].active(at) else Fraction(0)
-        if scenario.service is not None and seconds > scenario.service.first_token_s:
+        promised = scenario.service if GROUP_LIMITS["first_token"].active(at) else None
+        seconds = core_seconds(core, found.cache, at) if promised else Fraction(0)
+        if promised and seconds > promised.first_token_s:
             rejected.add("first token", _late(core))
             continue
-        fixed = tuple(_fixed_parts(core, shelf.catalog))
-        if _not_to_be_had((*core.nics, _boot(core, shelf.catalog)), fixed, pricing, at, rejected, _owned(core)):
+        inside = (*core.nics, core.system.boot.part if core.system else shelf.catalog.cluster.boot_drive)
+        if not_to_be_had(inside, _fixed_parts(core, shelf.catalog), core, pricing, at, rejected):
             continue
-        stored = core.pool_key if at.pooled else (core.footprint.kv, core.footprint.copies)
-        key = (core.chassis, core.gpu, core.system, core.n_nodes, core.fabric_nics, stored)
-        groups.setdefault(key, []).append(_Way(core, min(hosted, at.open_parts), seconds))
+        key = (core.chassis, core.gpu, core.system, core.n_nodes, core.fabric_nics, _stored(core, at))
+        # The estimate is rounded up to milliseconds, the target down: what is left for the drives is exact.
+        left = Fraction(int(promised.first_token_s * 1000), 1000) - seconds if promised else None
+        fixed = _fixed(blank_build(core, found, shelf.catalog), pricing)
+        groups.setdefault(key, []).append(Way(core, min(hosted, at.open_parts), seconds, left, fixed, _NONE))
     for ways in groups.values():
         rank = {seconds: i for i, seconds in enumerate(sorted({way.seconds for way in ways}))}
-        yield [ways[i] for i in undominated([(-way.reach, rank[way.seconds]) for way in ways])]
+        yield [ways[i] for i in dominance.undominated([(-way.reach, rank[way.seconds]) for way in ways])]
 
 
-def _not_to_be_had(
-    inside: Iterable[str],
-    paid: Iterable[str],
-    pricing: Pricing,
-    at: Situation,
-    rejected: Rejections,
-    owned: bool,
-) -> bool:
-    """Return whether region, delivery or a missing price keep parts out of a plan, and say why.
-
-    `inside` is what stands in the machine, `paid` what is bought for it: a whole system is bought
-    as one, and what is owned is there.
-    """
-    paid = tuple(paid)
-    inside = paid if owned else inside
-    here = region_fault(at.scenario.fleet.region, map(pricing.catalog.find, inside))
-    late = late_fault(at.scenario.limits, pricing.book, paid)
-    missing = pricing.unpriced(iter(paid))
-    if here or late:
-        rejected.add("region" if here else "delivery", here or late)
-    elif missing:
-        rejected.add_unpriced(missing)
-    return bool(here or late or missing)
-
-
-def _owned(core: Core) -> bool:
-    return isinstance(core.system, OwnedMachine)
-
-
-def _boot(core: Core, catalog: Catalog) -> str:
-    return core.system.boot.part if core.system else catalog.cluster.boot_drive
+_NONE = Halves((), (), Rejections())
 
 
 def _late(core: Core) -> str:
@@ -202,192 +355,28 @@ def _fixed_parts(core: Core, catalog: Catalog) -> Iterator[str]:
     yield from (part for part, count in core.nics.items() if count > inside.get(part, 0))
 
 
-def _machine_builds(
-    ways: Sequence[_Way], found: Offer, catalog: Catalog, pricing: Pricing, at: Situation,
-    rejected: Rejections,
-) -> tuple[list[Build], int]:  # fmt: skip
-    blank = _blank(ways[0].core, found, catalog)
-    hosts = _halves(_host_options(blank, catalog), "host", pricing, at, rejected)
-    drives = _halves(_drive_options(blank, catalog, at), "drives", pricing, at, rejected)
-    made: list[Build] = []
-    for way in ways:
-        some = _skyline([replace(h, reach=min(h.reach, way.reach)) for h in hosts])
-        fast = [replace(d, reach=min(d.reach, way.reach)) for d in drives if _in_time(way, d, at)]
-        if drives and not fast:
-            rejected.add("first token", _late(way.core))
-        made += _pairs(way, some, _skyline(fast), catalog, at, rejected)
-    return [_with_costs(build, pricing, catalog, at) for build in made], len(hosts) * len(drives)
+def _fixed(blank: Build, pricing: Pricing) -> tuple[int, int, int]:
+    """Return cents, tax and watts of a node without processors, memory and data drives."""
+    core, chassis = blank.core, blank.core.chassis
+    rows = [row for row in pricing.bought(blank) if row[0] not in ("cpu", "dimm", "drive")]
+    cents = sum(count * pricing.cents(part) for _, part, count in rows)
+    tax = sum(count * pricing.tax_on(pricing.cents(part)) for _, part, count in rows)
+    watts = chassis.base_w + chassis.n_gpus * core.gpu.power_w + core.nic_power_w
+    return cents, tax, watts + chassis.boot_drives * blank.boot.power_w
 
 
-def _pairs(
-    way: _Way, hosts: Sequence[_Half], drives: Sequence[_Half], catalog: Catalog, at: Situation,
-    rejected: Rejections,
-) -> list[Build]:  # fmt: skip
-    pairs = [(host, drive) for host in hosts for drive in drives]
-    legal = []
-    vectors = []
-    parts = []
-    for host, drive in pairs:
-        build = _join(way.core, host, drive)
-        fault = _machine_fault(build, catalog, at.scenario.limits)
-        if fault:
-            rejected.add("power", fault)
-            continue
-        legal.append(build)
-        parts.append((host.parts, drive.parts))
-        adds = tuple(map(add, host.adds, drive.adds))
-        per = racks_per(build, catalog, at.scenario.limits)
-        # Nodes that share a rack are lost with it: fewer are better then, too.
-        vectors.append((*adds, -build.reach, -per, per if at.scenario.fleet.spare_racks else 0))
-    return [legal[i] for i in undominated_within(parts, vectors)]
-
-
-def _in_time(way: _Way, half: _Half, at: Situation) -> bool:
-    limit = GROUP_LIMITS["first_token"]
-    return not limit.active(at) or limit.have(replace(half.build, core=way.core), at) >= 0
-
-
-def _with_costs(build: Build, pricing: Pricing, catalog: Catalog, at: Situation) -> Build:
+def _with_costs(build: Build, pricing: Pricing, at: Situation) -> Build:
     return replace(
         build,
         cost_cents=pricing.group_cents(build),
         opex_cents=pricing.opex_cents(build.power_w, build.n_nodes * build.core.chassis.rack_units),
         tco_cents=pricing.group_tco_cents(build),
-        racks_per=racks_per(build, catalog, at.scenario.limits),
+        racks_per=racks_per(build, pricing.catalog, at.scenario.limits),
     )
 
 
-def _blank(core: Core, found: Offer, catalog: Catalog) -> Build:
-    cpu = next(iter(catalog.cpus().values()))
-    dimm = next(iter(catalog.dimms().values()))
-    boot = catalog.drives()[catalog.cluster.boot_drive]
-    return Build(core, found.cache, cpu, dimm, 0, None, 0, boot)
-
-
-def _host_options(blank: Build, catalog: Catalog) -> Iterator[Build]:
-    system, chassis = blank.core.system, blank.core.chassis
-    if system is not None:
-        cpu, dimm = catalog.cpus()[system.cpu], catalog.dimms()[system.dimms.part]
-        boot = catalog.drives()[system.boot.part]
-        counts = [system.dimms.count]
-        if isinstance(system, OwnedMachine) and system.upgrade:
-            counts += [count for count in populations(chassis, cpu, dimm) if count > system.dimms.count]
-        for count in counts:
-            yield replace(blank, cpu=cpu, dimm=dimm, dimms=count, boot=boot)
-        return
-    for cpu in catalog.cpus().values():
-        if cpu.platform in chassis.cpu_platforms:
-            for dimm in catalog.dimms().values():
-                for count in populations(chassis, cpu, dimm):
-                    yield replace(blank, cpu=cpu, dimm=dimm, dimms=count)
-
-
-def populations(chassis: Chassis, cpu: Cpu, dimm: Dimm) -> tuple[int, ...]:
-    """Return the balanced DIMM counts: one or two on every channel of every socket."""
-    if dimm.capacity_bytes > chassis.max_dimm_bytes:
-        return ()
-    channels = chassis.n_cpus * cpu.memory_channels
-    counts = [channels] + ([2 * channels] if cpu.speed_2dpc else [])
-    return tuple(count for count in counts if count <= chassis.dimm_slots)
-
-
-def _drive_options(blank: Build, catalog: Catalog, at: Situation) -> Iterator[Build]:
-    system, chassis = blank.core.system, blank.core.chassis
-    if system is not None:
-        for inside in system.drives[:1]:
-            yield replace(blank, drive=catalog.drives()[inside.part], drives=inside.count)
-        if not system.drives:
-            yield blank
-        if isinstance(system, OwnedMachine) and system.upgrade and at.scenario.tiers.nvme != "none":
-            yield from _added_drives(blank, system, catalog)
-        return
-    if at.scenario.tiers.nvme == "none":
-        yield blank
-        return
-    for drive in catalog.drives().values():
-        if drive.role == "data" and set(drive.form_factors) & set(chassis.drive_form_factors):
-            for count in range(1, chassis.drive_bays + 1):
-                yield replace(blank, drive=drive, drives=count)
-
-
-def _added_drives(blank: Build, system: OwnedMachine, catalog: Catalog) -> Iterator[Build]:
-    """Yield more of the drives that an owned machine has, or any where it has none, in its free bays."""
-    chassis = blank.core.chassis
-    for drive in catalog.drives().values():
-        inside = {quantity.part: quantity.count for quantity in system.drives}
-        fits = drive.role == "data" and set(drive.form_factors) & set(chassis.drive_form_factors)
-        if fits and (drive.id in inside or not inside):
-            for count in range(inside.get(drive.id, 0) + 1, chassis.drive_bays + 1):
-                yield replace(blank, drive=drive, drives=count)
-
-
-def _halves(
-    options: Iterable[Build], depends: str, pricing: Pricing, at: Situation, rejected: Rejections
-) -> list[_Half]:
-    """Return the priced options that host anything, dominated ones left out."""
-    kept = []
-    for build in options:
-        rows = _paid_parts(build, depends)
-        inside = (build.cpu.id, build.dimm.id) if depends == "host" else ((build.drive.id,) if build.drive else ())
-        if _not_to_be_had(inside, (part for part, count in rows if count), pricing, at, rejected, _owned(build.core)):
-            continue
-        hosted = _reach(build, depends, at)
-        if hosted == 0:
-            what = f"{build.dimms} x {build.dimm.id}" if depends == "host" else f"{build.drives} drives"
-            rejected.add("limits", f"{build.core.chassis.id}: {what} host nothing")
-        else:
-            read = build.drives * build.drive.read_bytes_per_s if build.drive else 0
-            parts = tuple(part for part, count in rows if count) if by_part(at) else ()
-            kept.append(_Half(build, _adds(build, depends, rows, pricing, at), hosted, read, parts))
-    return _skyline(kept)
-
-
-def _paid_parts(build: Build, depends: str) -> list[tuple[str, int]]:
-    if build.core.system is not None:
-        if depends == "host":
-            return [(build.dimm.id, build.added_dimms)] if build.added_dimms else []
-        return [(build.drive.id, build.added_drives)] if build.drive and build.added_drives else []
-    if depends == "host":
-        return [(build.cpu.id, build.core.chassis.n_cpus), (build.dimm.id, build.dimms)]
-    return [(build.drive.id, build.drives)] if build.drive else []
-
-
-def _adds(
-    build: Build, depends: str, rows: Sequence[tuple[str, int]], pricing: Pricing, at: Situation
-) -> tuple[int, ...]:
-    cents = sum(count * pricing.cents(part) for part, count in rows)
-    tax = sum(count * pricing.tax_on(pricing.cents(part)) for part, count in rows)
-    pieces = dict(rows)
-    if depends == "host":
-        watts = build.core.chassis.n_cpus * build.cpu.power_w + build.dimms * build.dimm.power_w
-        pool = (-tier_gib(build, at), 0) if at.pooled else (0, 0)
-    else:
-        watts = build.drives * build.drive.power_w if build.drive else 0
-        pool = (0, -tier_gb(build)) if at.pooled else (0, 0)
-    limits = at.scenario.limits
-    most = tuple(pieces.get(part, 0) for part in (*limits.stock, *limits.maximum))
-    least = tuple(-pieces.get(part, 0) for part in limits.minimum)
-    # Fewer watts let more nodes share a rack, and be lost with it.
-    warm = -watts if at.scenario.fleet.spare_racks else 0
-    return (cents, tax, watts, warm, *pool, *most, *least)
-
-
-def _reach(build: Build, depends: str, at: Situation) -> int:
-    skipped = _pooled_kinds(at) | {"first_token"}
-    bounds = [
-        reach(limit, build, at)
-        for limit in GROUP_LIMITS.values()
-        if limit.depends == depends and limit.kind not in skipped and limit.active(at)
-    ]
-    return min([at.open_parts, *(b for b in bounds if b is not None)])
-
-
-def _pooled_kinds(at: Situation) -> set[str]:
-    return {"dram", "nvme"} if at.pooled else set()
-
-
 def _core_reach(core: Core, found: Offer, catalog: Catalog, at: Situation) -> tuple[int, str]:
-    blank = _blank(core, found, catalog)
+    blank = blank_build(core, found, catalog)
     bounds = [(_NO_LIMIT, "")]
     for limit in GROUP_LIMITS.values():
         if limit.depends == "core" and limit.active(at):
@@ -397,21 +386,6 @@ def _core_reach(core: Core, found: Offer, catalog: Catalog, at: Situation) -> tu
     return min(bounds)
 
 
-def _skyline(halves: Sequence[_Half]) -> list[_Half]:
-    kept = undominated_within([half.parts for half in halves], [half.vector for half in halves])
-    return [halves[i] for i in kept]
-
-
-def _join(core: Core, host: _Half, drive: _Half) -> Build:
-    other = drive.build
-    build = host.build
-    power = node_power_w(core, build.cpu, build.dimm, build.dimms, other.drive, other.drives, build.boot)
-    return replace(
-        build, core=core, drive=other.drive, drives=other.drives,
-        reach=min(host.reach, drive.reach), power_w=core.n_nodes * power,
-    )  # fmt: skip
-
-
 def limiting_kind(build: Build, at: Situation) -> str:
     """Return the group limit that decides the reach of `build`, the first of several.
 
@@ -419,24 +393,12 @@ def limiting_kind(build: Build, at: Situation) -> str:
     """
     bounds = []
     for order, limit in enumerate(GROUP_LIMITS.values()):
-        if limit.kind not in _pooled_kinds(at) and limit.active(at):
+        if limit.kind not in pooled_kinds(at) and limit.active(at):
             bound = reach(limit, build, at)
             if bound is not None:
                 bounds.append((bound, order, limit.kind))
     least = min(bounds, default=(at.open_parts, 0, ""))
     return least[2] if least[0] < at.open_parts else ""
-
-
-def _machine_fault(build: Build, catalog: Catalog, limits: Limits) -> str:
-    chassis, watts = build.core.chassis, build.power_w // build.n_nodes
-    if watts > chassis.power_limit_w:
-        return f"{chassis.id}: builds beyond its power supplies' {chassis.power_limit_w} W are not offered"
-    if racks_per(build, catalog, limits) < 1:
-        height, most = rack_offers(catalog, limits)
-        if chassis.rack_units > height:
-            return f"{chassis.id}: a node of {chassis.rack_units} RU does not fit a rack of {height} RU"
-        return f"{chassis.id}: a node of {watts} W does not fit a rack of {most} W"
-    return ""
 
 
 def rack_offers(catalog: Catalog, limits: Limits) -> tuple[int, int]:

@@ -42,15 +42,23 @@ class Rejections:
     stages: dict[str, int] = field(default_factory=dict)
     unpriced: dict[str, int] = field(default_factory=dict)
 
-    def add(self, stage: str, reason: str) -> None:
+    def add(self, stage: str, reason: str, times: int = 1) -> None:
         """Count a reason."""
-        self.reasons[reason] = self.reasons.get(reason, 0) + 1
+        self.reasons[reason] = self.reasons.get(reason, 0) + times
         self.stages[reason] = STAGES.index(stage)
 
     def add_unpriced(self, parts: list[str]) -> None:
         """Count parts without a price."""
         for part in parts:
             self.unpriced[part] = self.unpriced.get(part, 0) + 1
+
+    def merge(self, other: Rejections) -> None:
+        """Count all that another counted."""
+        for reason, count in other.reasons.items():
+            self.reasons[reason] = self.reasons.get(reason, 0) + count
+            self.stages[reason] = other.stages[reason]
+        for part, count in other.unpriced.items():
+            self.unpriced[part] = self.unpriced.get(part, 0) + count
 
     def weightiest(self, most: int) -> list[tuple[str, int]]:
         """Return the reasons that were nearest to success, the last tests first."""

@@ -7,7 +7,7 @@ a node are rounded up to a cent once, then multiplied by whole numbers.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Literal
 
@@ -77,6 +77,7 @@ class Pricing:
     catalog: Catalog
     book: PriceBook
     finance: Finance
+    _pieces: dict[str, int] = field(default_factory=dict, repr=False, compare=False)
 
     @property
     def case(self) -> str:
@@ -125,13 +126,24 @@ class Pricing:
         """Return the parts of one node without tax."""
         return sum(count * self.cents(part, case) for _, part, count in self.bought(build))
 
-    def percent_cents(self, line: ClusterLine, node_cents: int, case: str) -> int:
-        """Return what a percentage line charges per node (and year), in whole currency units."""
+    def percent_cents(self, line: ClusterLine, cents: int, case: str) -> int:
+        """Return what a percentage line charges on one piece (and year), rounded up to a cent."""
         percents = {"low": line.percent_low, "high": line.percent_high}
         given = percents.get(case)
         percent = line.percent if given is None else given
         assert percent is not None, "only percentage lines are asked"
-        return ceil_div(node_cents * percent.numerator, percent.denominator * 100) * 100
+        return ceil_div(cents * percent.numerator, percent.denominator)
+
+    def percent_of(self, line: ClusterLine, build: Build, case: str) -> tuple[int, int]:
+        """Return what a percentage line charges on one node (and year), and the tax on it.
+
+        Each piece is charged for itself, so that what a node costs is the sum over its parts.
+        """
+        total = tax = 0
+        for _, part, count in self.bought(build):
+            each = self.percent_cents(line, self.cents(part, case), case)
+            total, tax = total + count * each, tax + count * self.tax_on(each)
+        return total, tax
 
     def lots_per_year(self, line: ClusterLine) -> int:
         """Return how often the line is charged."""
@@ -154,17 +166,25 @@ class Pricing:
 
     def group_cents(self, build: Build) -> int:
         """Return all that one more group costs at once: nodes, linear lines, tax."""
-        node = self.node_cents(build)
-        total = sum(count * (self.cents(part) + self.tax_on(self.cents(part))) for _, part, count in self.bought(build))
-        total *= build.n_nodes
-        drivers = group_drivers(build, self.catalog)
-        for line in self.linear_lines():
-            if line.percent is not None:
-                each = self.percent_cents(line, node, self.case)
-                total += build.n_nodes * self.lots_per_year(line) * (each + self.tax_on(each))
-            else:
-                total += drivers[line.driver] * line.pieces * self.lot_cents(line)
-        return total
+        total = sum(count * self.piece_cents(part) for _, part, count in self.bought(build)) * build.n_nodes
+        return total + self.linear_cents(group_drivers(build, self.catalog))
+
+    def piece_cents(self, part: str) -> int:
+        """Return all that one more piece of a part of a node costs: price, percentage lines, tax."""
+        if part not in self._pieces:
+            price = self.cents(part)
+            total = price + self.tax_on(price)
+            for line in self.linear_lines():
+                if line.percent is not None:
+                    each = self.percent_cents(line, price, self.case)
+                    total += self.lots_per_year(line) * (each + self.tax_on(each))
+            self._pieces[part] = total
+        return self._pieces[part]
+
+    def linear_cents(self, drivers: Mapping[str, int]) -> int:
+        """Return what the linear cluster lines beside percentages cost for so many of each driver."""
+        lines = (line for line in self.linear_lines() if line.percent is None)
+        return sum(drivers[line.driver] * line.pieces * self.lot_cents(line) for line in lines)
 
     @property
     def term_factor(self) -> Fraction:
@@ -320,8 +340,9 @@ def _cluster_line(pricing: Pricing, rule: ClusterLine, driver: int) -> CostLine:
 
 def _percent_line(pricing: Pricing, rule: ClusterLine, build: Build, count: int) -> CostLine:
     years = pricing.lots_per_year(rule)
-    units = {case: years * pricing.percent_cents(rule, pricing.node_cents(build, case), case) for case in CASES}
-    tax = {case: years * pricing.tax_on(units[case] // years) for case in CASES}
+    charged = {case: pricing.percent_of(rule, build, case) for case in CASES}
+    units = {case: years * cents for case, (cents, _) in charged.items()}
+    tax = {case: years * cents for case, (_, cents) in charged.items()}
     kind = "assumed" if rule.assumed else "sourced"
     text = f"{float((rule.percent or 0) * 100):g} % of a node's price"
     text += f", {years} years" if rule.per_year else ""

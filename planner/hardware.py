@@ -317,7 +317,7 @@ class ClusterLine:
 
     quantity = pieces * max(ceil(minimum / pieces), ceil(driver / per)), and 0 where the driver is
     0; the driver is what `driver` names. Lines with `percent` cost that share of each node's price
-    instead, rounded up to whole units of the currency per node.
+    instead, rounded up to a cent on each part.
 
     Attributes
     ----------

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import cached_property
 
 from planner.attention import CachePart
 from planner.errors import InputError, nearest
@@ -32,7 +33,7 @@ class KvCache:
     parts: tuple[CachePart, ...]
     custom: bool = False
 
-    @property
+    @cached_property
     def rate(self) -> Fraction:
         """Bytes per token of one whole copy, of the parts that grow with the context."""
         return sum((p.layers * p.row_bytes for p in self.parts if p.grows), Fraction(0))

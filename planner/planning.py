@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import platform
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from planner import __version__
 from planner.build import Build
-from planner.candidates import Candidates, find_candidates, keep_best, limiting_kind
+from planner.candidates import Candidates, Offers, find_candidates, keep_best, limiting_kind
 from planner.caveats import plan_warnings
 from planner.costs import (
     CostLine,
@@ -25,7 +25,8 @@ from planner.demand import demand
 from planner.edges import pool_edge
 from planner.errors import InfeasibleError, PlannerError, PriceMissingError, UnprovenError
 from planner.evidence import Source
-from planner.hardware import OwnedMachine
+from planner.formulation.tokens import Parts
+from planner.hardware import Gpu, OwnedMachine
 from planner.interrupts import held, interrupted, session
 from planner.loading import Shelf
 from planner.objectives import OBJECTIVES
@@ -34,6 +35,7 @@ from planner.plan import CostSummary, Goal, NodeGroup, Plan, RunnerUp
 from planner.problem import Problem, Situation
 from planner.proof import LIMIT_S, Proof, check_here, prove
 from planner.scenario import Scenario
+from planner.separation import Search, is_large
 from planner.solve import Outcome, least_possible, solve
 from planner.verify import Verification, verify
 
@@ -48,7 +50,7 @@ class Solved:
     ----------
     parts : tuple of Problem
         All that were solved for it, its own among them: one, or with pooled tiers one for each
-        content of the pool.
+        content of the pool; none where builds were too many to list.
     """
 
     scenario: Scenario
@@ -148,18 +150,20 @@ class _Question:
         best: Solved | None = None
         bounds: list[int] = []
         parts: list[Problem] = []
-        for part in _pools(builds) if self.at.pooled else [list(builds)]:
-            kept = keep_best(part, self.at, self.pricing.catalog)
-            problem = Problem(self.at, kept, self.pricing, self.caps)
-            parts.append(problem)
+        whole, catalog = True, self.pricing.catalog
+        for part in _pools(builds) if self.at.pooled else [builds]:
             # Equal values are let in: the next objectives decide between them.
             below = best.outcome.value + 1 if best else None
+            search = self._search(part, below)
+            listed = Problem(self.at, () if search else keep_best(part, self.at, catalog), self.pricing, self.caps)
+            parts.append(listed)
+            whole = whole and search is None
             try:
-                outcome = solve(problem, self.solver, self.left_s, below)
+                problem, outcome = search.run() if search else (listed, solve(listed, self.solver, self.left_s, below))
             except UnprovenError:
                 if best is None:
                     raise
-                bounds.append(least_possible(problem))
+                bounds.append(search.bound if search else least_possible(listed))
                 continue
             if outcome.status == "feasible":
                 bounds.append(outcome.bound)
@@ -169,7 +173,14 @@ class _Question:
         if best is not None and bounds:
             open_outcome = replace(best.outcome, status="feasible", bound=min(best.outcome.bound, *bounds))
             best = replace(best, outcome=open_outcome)
-        return best and replace(best, parts=tuple(parts))
+        return best and replace(best, parts=tuple(parts) if whole else ())
+
+    def _search(self, builds: Sequence[Build], below: int | None) -> Search | None:
+        """Return a search over memory and drives apart, where that is exact and the builds are too many to list."""
+        if not (isinstance(builds, Offers) and self.at.pooled and not self.caps and is_large(builds, self.at)):
+            return None
+        parts = Parts.of(builds, self.at)
+        return Search(parts, self.solver, self.deadline, below) if parts.separable else None
 
     def optimum(self, builds: Sequence[Build]) -> Solved | None:
         """Return the proven best fleet of `builds`; None if there is none or time ran out."""
@@ -187,8 +198,17 @@ def _deadline(time_limit_s: float | None) -> float | None:
     return None if time_limit_s is None else time.monotonic() + time_limit_s
 
 
-def _pools(builds: Sequence[Build]) -> list[list[Build]]:
+def _without(builds: Sequence[Build], gpus: Collection[Gpu]) -> Sequence[Build]:
+    """Return the builds without those on these GPUs."""
+    if isinstance(builds, Offers):
+        return builds.without(gpus)
+    return [build for build in builds if build.core.gpu not in gpus]
+
+
+def _pools(builds: Sequence[Build]) -> Sequence[Sequence[Build]]:
     """Return the builds by what they store, the leanest first."""
+    if isinstance(builds, Offers):
+        return builds.pools()
     parts: dict[object, list[Build]] = {}
     for build in sorted(builds, key=lambda build: build.core.pool_key):
         parts.setdefault(build.core.pool_key, []).append(build)
@@ -226,6 +246,8 @@ def make_plan(
 
 def _proof(solved: Solved, deadline: float | None) -> Proof:
     limit = LIMIT_S if deadline is None else max(0.0, deadline - time.monotonic())
+    if not solved.parts:
+        return Proof(False, False, "its builds are too many to list for CP-SAT")
     own = solved.outcome.goals[: len(solved.scenario.objectives)]
     found = prove(solved.parts, solved.problem, solved.outcome.counts, own, limit)
     if found.better and solved.outcome.status == "optimal":
@@ -274,7 +296,7 @@ def _beside(solved: Solved, shelf: Shelf, solver: str, deadline: float | None) -
         without = replace(question, scenario=lean, at=Situation.of(lean)).optimum(candidates.every)
         spare = solved.capex - without.capex if without else None
     taken = {build.core.gpu for build in solved.fleet}
-    other = question.optimum([build for build in candidates.every if build.core.gpu not in taken])
+    other = question.optimum(_without(candidates.every, taken))
     mean = _at_mean(scenario, shelf, solver, question.left_s)
     return _Beside(spare, _runner(other) if other else None, mean.capex if mean else None, mean.nodes if mean else None)
 

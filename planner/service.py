@@ -6,6 +6,7 @@ used here: the inputs are efficiencies known to one digit; results are rounded d
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import lru_cache
 
@@ -34,9 +35,27 @@ def peak_flops(gpu: Gpu, element: str) -> int:
     return rates.get(element) or gpu.dense.bf16_flops
 
 
-@lru_cache(maxsize=4096)
+@dataclass(frozen=True)
+class _Run:
+    """A core as far as service rates see it: the chassis around its GPUs makes no difference."""
+
+    key: tuple[object, ...]
+    core: Core = field(compare=False)
+
+    @classmethod
+    def of(cls, core: Core) -> _Run:
+        weights = (core.weights, core.budget.weights_bytes)
+        return cls((core.gpu, core.model, core.engine, *weights, core.layout, core.footprint.kv, core.n_gpus), core)
+
+
 def prefill_tokens_per_s(core: Core, position: int) -> int:
     """Return the tokens per second that all GPUs of a group prefill at `position`."""
+    return _prefill_tokens_per_s(_Run.of(core), position)
+
+
+@lru_cache(maxsize=4096)
+def _prefill_tokens_per_s(run: _Run, position: int) -> int:
+    core = run.core
     checkpoint = core.model.checkpoint(core.weights)
     element = checkpoint.experts if core.model.feed_forward.experts else checkpoint.linear
     effective = peak_flops(core.gpu, element) * core.engine.service.prefill_fraction
@@ -49,6 +68,12 @@ def prompt_seconds(core: Core, tokens: int, position: int) -> Fraction:
     Its attention and dense layers run on the ranks of its own attention group, its experts on all
     expert ranks of its replica.
     """
+    return _prompt_seconds(_Run.of(core), tokens, position)
+
+
+@lru_cache(maxsize=4096)
+def _prompt_seconds(run: _Run, tokens: int, position: int) -> Fraction:
+    core = run.core
     model, layout = core.model, core.layout
     checkpoint, ff = model.checkpoint(core.weights), model.feed_forward
     element = checkpoint.experts if ff.experts else checkpoint.linear
@@ -98,9 +123,14 @@ def _session_read_bytes(core: Core, context: int) -> float:
     return total
 
 
-@lru_cache(maxsize=4096)
 def decode_sessions(core: Core, tokens_per_s: int, context: int) -> int:
     """Return how many sessions one replica decodes at `tokens_per_s` each, by bisection."""
+    return _decode_sessions(_Run.of(core), tokens_per_s, context)
+
+
+@lru_cache(maxsize=4096)
+def _decode_sessions(run: _Run, tokens_per_s: int, context: int) -> int:
+    core = run.core
     target = 1 / tokens_per_s
     low, high = 0, _MOST_SESSIONS
     while low < high:

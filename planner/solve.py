@@ -170,6 +170,11 @@ def least(
     return answer.values if answer.status == "optimal" else None
 
 
+def optimise(program: Program, terms: Mapping[int, int], solver: str, limit: float | None) -> Answer:
+    """Minimise one objective over a program; the values hold in integers, the bound is the solver's."""
+    return _checked(program, terms, solver, limit)
+
+
 def least_possible(problem: Problem) -> int:
     """Return what the first objective cannot be below, whatever is bought."""
     return stages(problem, copy_of(make_program(problem)))[0].least

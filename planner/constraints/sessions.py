@@ -50,7 +50,7 @@ def surviving(
 
 def add_covering_rows(
     program: Program, name: str, capacities: Sequence[int], need: int, spares: int,
-    at_risk: Sequence[bool] | None = None,
+    at_risk: Sequence[bool] | None = None, groups: Sequence[int] | None = None,
 ) -> None:  # fmt: skip
     """Add sum c * x - loss >= need, where the loss is that of the `spares` largest in use, of those `at_risk`.
 
@@ -58,9 +58,11 @@ def add_covering_rows(
     loss = sum_t sum_j (c_t - c_(t-1)) u_tj, where N_t <= (j - 1) + (U_t - j + 1) u_tj makes
     u_tj 1 as soon as at least j groups reach level t: the k largest capacities, summed by level.
     For j = 1 the rows x_b <= U_b u_t1 of each build at its own level, with u_t1 falling in t, say
-    the same and bound the relaxation more tightly.
+    the same and bound the relaxation more tightly. `groups` are the variables of the groups by
+    capacity, those of the builds if not given.
     """
-    terms = {program.groups[i]: c for i, c in enumerate(capacities)}
+    groups = program.groups if groups is None else groups
+    terms = {groups[i]: c for i, c in enumerate(capacities)}
     losses = [c if at_risk is None or at_risk[i] else 0 for i, c in enumerate(capacities)]
     below, above = 0, -1
     for t, level in enumerate(sorted({c for c in losses if c > 0}) if spares else ()):
@@ -68,12 +70,13 @@ def add_covering_rows(
         terms[first] = below - level
         for i, c in enumerate(losses):
             if c == level:
-                group = program.groups[i]
+                group = groups[i]
                 row = {group: 1, first: -program.variables[group].upper}
                 program.add_row(f"lost_{name}_{t}_{i}", row, "<=", 0)
         if above >= 0:
             program.add_row(f"fall_{name}_{t}", {above: 1, first: -1}, ">=", 0)
-        _add_further_losses(program, name, losses, (t, level, below), spares, terms)
+        at_least = [groups[i] for i, c in enumerate(losses) if c >= level]
+        _add_further_losses(program, name, at_least, (t, level, below), spares, terms)
         below, above = level, first
     program.add_row(name, terms, ">=", need)
 
@@ -81,14 +84,13 @@ def add_covering_rows(
 def _add_further_losses(
     program: Program,
     name: str,
-    losses: Sequence[int],
+    at_least: Sequence[int],
     step: tuple[int, int, int],
     spares: int,
     terms: dict[int, int],
 ) -> None:
     """Add u_tj for j = 2 ... k at one level; `step` is the level's number, value and the one below."""
     t, level, below = step
-    at_least = [program.groups[i] for i, c in enumerate(losses) if c >= level]
     most = sum(program.variables[g].upper for g in at_least)
     for j in range(2, spares + 1):
         lost = program.add_variable(f"lost_{name}_{t}_{j}", 1)

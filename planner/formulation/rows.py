@@ -88,7 +88,7 @@ def _add_lots(program: Program, problem: Problem, line: ClusterLine) -> None:
         program.lots[line.id] = program.add_variable(f"lots_{line.id}", lots, lots)
         return
     if line.driver == "racks":
-        _add_rack_lots(program, line, least)
+        add_rack_lots(program, line, least)
         return
     drivers = [group_drivers(build, problem.pricing.catalog)[line.driver] for build in problem.builds]
     bounds = [program.variables[g].upper for g in program.groups]
@@ -105,7 +105,7 @@ def _add_lots(program: Program, problem: Problem, line: ClusterLine) -> None:
                 program.add_row(f"least_{line.id}_{i}", {lots: 1, program.mark_used(i): -least}, ">=", 0)
 
 
-def _add_rack_lots(program: Program, line: ClusterLine, least: int) -> None:
+def add_rack_lots(program: Program, line: ClusterLine, least: int) -> None:
     """Add the lots of a line that serves several racks, or has a minimum."""
     racks = program.racks.values()
     most = max(least, ceil_div(sum(program.variables[var].upper for var in racks), line.per), 1)

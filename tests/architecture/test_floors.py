@@ -16,14 +16,14 @@ ROOT = Path(__file__).parents[2]
 
 # From the ground up: a module imports from lower floors only, or from its own package.
 FLOORS = [
-    *("errors", "units", "datafiles", "evidence", "dominance", "interrupts"),
+    *("errors", "units", "datafiles", "evidence", "dominance", "interrupts", "lazy"),
     *("registry", "documents", "fields", "program"),
     *("attention", "paging", "prices", "profiles", "engines", "enginelogs", "reading", "workload"),
     *("hardware", "scenario", "split_scenario", "models", "topology", "assembly", "eligibility", "kvcache", "layout"),
     *("weights", "budget", "pool", "copies", "doubts", "importing"),
     *("catalog_checks", "loading", "owned", "scenario_files", "schema"),
     *("demand", "build", "service", "cores", "costs", "problem", "constraints", "objectives", "plan"),
-    *("candidates", "formulation", "verify", "solvers", "solve", "proof", "caveats", "edges", "planning"),
+    *("halves", "candidates", "formulation", "verify", "solvers", "solve", "proof", "caveats", "edges", "planning"),
     *("split", "relax"),
     *("questions", "render", "views", "cli", "__main__"),
 ]

@@ -82,14 +82,13 @@ class Oracle(LegalBuilds):
 
     def node_cents(self, build: Own) -> int:
         """Return one node with its percentage lines and tax."""
-        plain = sum(count * self.price(part) for part, count in build.bought)
         total = sum(count * self.with_tax(self.price(part)) for part, count in build.bought)
         for line in self.catalog.cluster.lines:
             if line.percent is not None:
                 special = {"low": line.percent_low, "high": line.percent_high}.get(self.case)
                 percent = line.percent if special is None else special
-                each = math.ceil(plain * percent / 100) * 100
-                total += (self.scenario.finance.years if line.per_year else 1) * self.with_tax(each)
+                each = sum(count * self.with_tax(math.ceil(self.price(part) * percent)) for part, count in build.bought)
+                total += (self.scenario.finance.years if line.per_year else 1) * each
         return total
 
     def totals(self, fleet: tuple[Own, ...]) -> Totals:

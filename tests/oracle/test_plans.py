@@ -6,7 +6,7 @@ from collections import Counter
 
 import pytest
 
-from planner import candidates as planner_candidates
+from planner import dominance
 from planner.errors import PlannerError
 from planner.verify import verify
 from tests.oracle.campaign import answered, faults, solved, value_of
@@ -38,8 +38,7 @@ def test_plan_is_the_best_of_all_fleets_long(seeds: range) -> None:
 
 
 def _without_dominance(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(planner_candidates, "undominated", lambda vectors: list(range(len(vectors))))
-    monkeypatch.setattr(planner_candidates, "undominated_within", lambda _, vectors: list(range(len(vectors))))
+    monkeypatch.setattr(dominance, "undominated", lambda vectors: list(range(len(vectors))))
 
 
 @pytest.mark.parametrize("seeds", blocks(SEEDS)[::4], ids=str)

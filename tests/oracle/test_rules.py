@@ -6,7 +6,7 @@ from collections import Counter
 
 import pytest
 
-from planner import candidates as planner_candidates
+from planner import dominance
 from tests.oracle.campaign import answered, faults, solved, value_of
 from tests.oracle.rules import RULES_FROM
 from tests.oracle.test_plans import agrees_on_any_counts, blocks, solver_of
@@ -35,7 +35,7 @@ def test_plan_is_the_best_of_all_fleets_long(seeds: range) -> None:
 def test_dominance_loses_nothing(seeds: range, monkeypatch: pytest.MonkeyPatch) -> None:
     cases = [known for seed in seeds if (known := answered(seed)) is not None and len(known[2].builds) <= 60]
     with_it = [found and value_of(found) for found in (solved(known[0], "highs") for known in cases)]
-    monkeypatch.setattr(planner_candidates, "undominated", lambda vectors: list(range(len(vectors))))
+    monkeypatch.setattr(dominance, "undominated", lambda vectors: list(range(len(vectors))))
     without = [found and value_of(found) for found in (solved(known[0], "highs") for known in cases)]
     assert with_it == without
 

@@ -92,8 +92,21 @@ def test_empty_fleet_costs_nothing() -> None:
 def test_low_and_high_case() -> None:
     _, lines = fleet(1)
     assert lines["gpu"].unit_cents == {"low": 100_000, "typical": 200_000, "high": 400_000}
-    # 5 % of 3,150 and 20 % of 12,600, in whole units of the currency, two years.
-    assert lines["support"].unit_cents == {"low": 2 * 15_800, "typical": 126_000, "high": 2 * 252_000}
+    # 5 % of 3,150 and 20 % of 12,600, two years.
+    assert lines["support"].unit_cents == {"low": 2 * 15_750, "typical": 126_000, "high": 2 * 252_000}
+
+
+def test_share_is_rounded_up_on_each_piece() -> None:
+    # 10 % of 0.01 and of 0.29: the node pays 1 and 3 cents a piece, not 10 % of their sum; tax likewise.
+    prices = tiny.pricing(parts=tiny.catalog())
+    rule = tiny.line("support", "nodes", percent=10 * PERCENT)
+    assert [prices.percent_cents(rule, cents, "typical") for cents in (1, 29, 30)] == [1, 3, 3]
+    build = tiny.build()
+    each = [(count, prices.percent_cents(rule, prices.cents(part), "typical")) for _, part, count in build.parts()]
+    assert prices.percent_of(rule, build, "typical") == (
+        sum(count * cents for count, cents in each),
+        sum(count * prices.tax_on(cents) for count, cents in each),
+    )
 
 
 def test_share_of_nothing_is_nothing() -> None:

@@ -1,0 +1,208 @@
+"""The parts of a pooled problem, counted apart: cores as tokens, memory and drives as options.
+
+A token is a core with what its groups may be given: the set of memory options, the set of drive
+options, the reach and the share of a rack that count. A *loose* token promises the best that any
+pair gives; *exact* tokens of one core promise only what every allowed pair keeps. See docs/math.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from planner.candidates import Offers, Way
+from planner.constraints import FLEET_RULES
+from planner.costs import group_drivers
+from planner.halves import Half
+from planner.problem import Situation
+
+SEPARABLE = {"sessions", "dram_pool", "nvme_pool", "budget", "power", "rack_units", "nodes", "builds"}
+"""Fleet rules that add over the parts of a group (or, the last, that counts them)."""
+
+
+@dataclass(frozen=True)
+class Option:
+    """Memory or drives of all nodes of a group; the same parts are one option on every chassis.
+
+    Attributes
+    ----------
+    cents, units, watts : int
+        Of one group: cost, GiB or GB of the pooled tier, peak power.
+    reach : int
+        In parts.
+    """
+
+    cents: int
+    units: int
+    watts: int
+    reach: int
+    n_nodes: int
+
+
+@dataclass(frozen=True)
+class Token:
+    """A core with a promise: its groups reach so much and share racks so, with these options.
+
+    Attributes
+    ----------
+    way : int
+        The core, by its place.
+    hosts, drives : frozenset of int
+        Options it may be given.
+    """
+
+    way: int
+    cents: int
+    reach: int
+    racks: int
+    hosts: frozenset[int]
+    drives: frozenset[int]
+    exact: bool
+
+
+@dataclass
+class Parts:
+    """A pooled problem taken apart.
+
+    Attributes
+    ----------
+    ways : list of Way
+        Cores that no other on the same chassis dominates.
+    hosts, drives : list of Option
+        Memory and drives of all chassis.
+    host_of, drive_of : list of dict
+        Per way: option to the half that it is there.
+    """
+
+    offers: Offers
+    at: Situation
+    ways: list[Way]
+    hosts: list[Option] = field(default_factory=list)
+    drives: list[Option] = field(default_factory=list)
+    host_of: list[dict[int, int]] = field(default_factory=list)
+    drive_of: list[dict[int, int]] = field(default_factory=list)
+
+    @classmethod
+    def of(cls, offers: Offers, at: Situation) -> Parts:
+        """Return the parts of what is on offer."""
+        parts = cls(offers, at, [way for way in offers.best_ways(at) if way.hosts and way.drives])
+        known: tuple[dict[object, int], dict[object, int]] = {}, {}
+        for way in parts.ways:
+            for halves, some, options, seen, found in (
+                (way.halves.hosts, way.hosts, parts.hosts, known[0], parts.host_of),
+                (way.halves.drives, way.drives, parts.drives, known[1], parts.drive_of),
+            ):
+                mine: dict[int, int] = {}
+                for i in some:
+                    key = _key(way, halves[i])
+                    if key not in seen:
+                        seen[key] = len(options)
+                        options.append(parts._option(way, halves[i]))
+                    mine[seen[key]] = i
+                found.append(mine)
+        return parts
+
+    def _option(self, way: Way, half: Half) -> Option:
+        n, pricing = way.core.n_nodes, self.offers.pricing
+        cents = sum(count * pricing.piece_cents(part) for part, count in half.pieces)
+        units = max(0, -half.adds[3]) + max(0, -half.adds[4])
+        return Option(n * cents, n * units, n * half.adds[2], half.reach, n)
+
+    @property
+    def separable(self) -> bool:
+        """Return whether costs and every active rule add over the parts."""
+        at = self.at
+        rules = {rule.kind for rule in FLEET_RULES.values() if rule.active(at)}
+        unlimited = all(option.reach >= at.open_parts for option in self.hosts)
+        plain = at.scenario.objectives in (("capex",), ("nodes",))
+        return at.pooled and plain and rules <= SEPARABLE and unlimited
+
+    def core_cents(self, way: Way) -> int:
+        """Return the cost of one group without memory and data drives."""
+        pricing, bare = self.offers.pricing, self.offers.bare(way)
+        rows = [row for row in pricing.bought(bare) if row[0] not in ("cpu", "dimm", "drive")]
+        cents = way.core.n_nodes * sum(count * pricing.piece_cents(part) for _, part, count in rows)
+        return cents + pricing.linear_cents(group_drivers(bare, pricing.catalog))
+
+    def room(self, way: Way, racks: int) -> int:
+        """Return the watts that memory and drives of a group may draw, if so many nodes are to share a rack."""
+        limit = min(way.core.chassis.power_limit_w, self.offers.rack[1] // racks)
+        return way.core.n_nodes * (limit - way.fixed[2])
+
+    def tallest(self, way: Way) -> int:
+        """Return the nodes that share a rack by their height alone."""
+        return self.offers.rack[0] // way.core.chassis.rack_units
+
+    def tokens(self, exact: Iterable[int]) -> list[Token]:
+        """Return the tokens of all ways: exact ones of those in `exact`, a loose one of each other."""
+        taken, found = set(exact), []
+        for i in range(len(self.ways)):
+            found += self._exact(i) if i in taken else self._loose(i)
+        return self._undominated(found)
+
+    def _loose(self, i: int) -> list[Token]:
+        """Return one token that promises the best of all legal pairs at once."""
+        way, hosts, drives = self.ways[i], self.host_of[i], self.drive_of[i]
+        least = min(self.hosts[h].watts for h in hosts), min(self.drives[d].watts for d in drives)
+        racks = max((s for s in range(1, self.tallest(way) + 1) if self.room(way, s) >= sum(least)), default=0)
+        if not racks:
+            return []
+        room = self.room(way, 1)
+        light = frozenset(h for h in hosts if self.hosts[h].watts + least[1] <= room)
+        slim = frozenset(d for d in drives if self.drives[d].watts + least[0] <= room)
+        reach = min(way.reach, max(self.drives[d].reach for d in slim))
+        heavy = max(self.hosts[h].watts for h in light) + max(self.drives[d].watts for d in slim)
+        exact = heavy <= self.room(way, racks) and reach <= min(self.drives[d].reach for d in slim)
+        return [Token(i, self.core_cents(way), reach, racks, light, slim, exact)]
+
+    def _exact(self, i: int) -> list[Token]:
+        """Return tokens whose options may be paired freely, and that cover every legal pair."""
+        way, found = self.ways[i], []
+        reaches = sorted({min(way.reach, self.drives[d].reach) for d in self.drive_of[i]})
+        cents = self.core_cents(way)
+        for racks in range(1, self.tallest(way) + 1):
+            for hosts, drives in self._split(i, self.room(way, racks)):
+                for reach in reaches:
+                    fast = frozenset(d for d in drives if self.drives[d].reach >= reach)
+                    if fast:
+                        found.append(Token(i, cents, reach, racks, hosts, fast, True))
+        return found
+
+    def _split(self, i: int, room: int) -> list[tuple[frozenset[int], frozenset[int]]]:
+        """Return products of options that together are all pairs within `room` watts."""
+        hosts, drives = self.host_of[i], self.drive_of[i]
+        split: dict[frozenset[int], frozenset[int]] = {}
+        for watts in sorted({self.hosts[h].watts for h in hosts}):
+            slim = frozenset(d for d in drives if self.drives[d].watts <= room - watts)
+            if slim:
+                # Of equal drives the widest choice of hosts: it comes last.
+                split[slim] = frozenset(h for h in hosts if self.hosts[h].watts <= watts)
+        return [(light, slim) for slim, light in split.items()]
+
+    def _undominated(self, tokens: Sequence[Token]) -> list[Token]:
+        """Return tokens without those that another, with as wide a choice, is as good as."""
+        rows = [self._vector(token) for token in tokens]
+        order = sorted(range(len(tokens)), key=lambda t: (rows[t], -len(tokens[t].hosts), -len(tokens[t].drives), t))
+        kept: list[int] = []
+        for t in order:
+            mine, row = tokens[t], rows[t]
+            if not any(
+                tokens[k].hosts >= mine.hosts
+                and tokens[k].drives >= mine.drives
+                and all(a <= b for a, b in zip(rows[k], row, strict=True))
+                for k in kept
+            ):
+                kept.append(t)
+        return [tokens[t] for t in sorted(kept)]
+
+    def _vector(self, token: Token) -> tuple[int, ...]:
+        way = self.ways[token.way]
+        drivers = group_drivers(self.offers.bare(way), self.offers.pricing.catalog).values()
+        height = way.core.n_nodes * way.core.chassis.rack_units
+        watts = way.core.n_nodes * way.fixed[2] if self.at.scenario.limits.power_w is not None else 0
+        return (token.cents, *drivers, height, watts, -token.reach, -token.racks)
+
+
+def _key(way: Way, half: Half) -> object:
+    system = way.core.system.id if way.core.system and not half.pieces else ""
+    return (way.core.n_nodes, half.pieces, system, half.adds, half.reach, half.seconds)

@@ -1,0 +1,283 @@
+"""Memory and drives of a node, each looked at alone: what they cost, draw and let a group host.
+
+They depend on the chassis and on what a session takes, not on the GPUs: machines that differ in
+GPUs only share one `Halves`, so that a catalogue of many GPUs asks for each population once.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from functools import cached_property
+
+from planner import dominance
+from planner.build import Build, Core
+from planner.constraints import GROUP_LIMITS, reach
+from planner.constraints.dram import tier_gib
+from planner.constraints.first_token import drive_seconds
+from planner.constraints.nvme import tier_gb
+from planner.cores import Offer, Rejections
+from planner.costs import Pricing
+from planner.eligibility import late_fault, region_fault
+from planner.hardware import Catalog, Chassis, Cpu, Dimm, OwnedMachine
+from planner.objectives.base import by_part
+from planner.problem import Situation
+
+
+@dataclass(frozen=True)
+class Half:
+    """Memory or drives of a node.
+
+    Attributes
+    ----------
+    adds : tuple of int
+        Coordinates that add up over the halves of a node, less is better: cents, tax, watts, less
+        the GiB and the GB of its pooled tiers, less watts where a rack may be lost, pieces of each
+        part in short supply, less pieces of each part of which a least number is asked.
+    reach : int
+        Open sessions that a group hosts as far as this half is concerned, in parts.
+    read : int
+        Bytes per second that the drives read.
+    seconds : Fraction
+        To read one session from the drives; 0 where no first token is promised.
+    pieces : tuple of (str, int)
+        Parts that are paid for, by node; none in a whole system.
+    kinds : tuple of str
+        Those parts where their number counts; else empty. Only halves of the same are compared.
+    """
+
+    build: Build
+    adds: tuple[int, ...]
+    reach: int
+    read: int = 0
+    seconds: Fraction = Fraction(0)
+    pieces: tuple[tuple[str, int], ...] = ()
+    kinds: tuple[str, ...] = ()
+
+
+@dataclass
+class Halves:
+    """What can be put into one chassis; populations that are worse in all respects left out.
+
+    Attributes
+    ----------
+    rejected : Rejections
+        Why other populations are not among them, counted for one machine.
+    """
+
+    hosts: Sequence[Half]
+    drives: Sequence[Half]
+    rejected: Rejections
+    _kept: dict[tuple[int, int, bool], list[int]] = field(default_factory=dict)
+
+    @cached_property
+    def reaches(self) -> tuple[list[int], list[int]]:
+        """Different reaches of the hosts and of the drives, rising."""
+        return sorted({half.reach for half in self.hosts}), sorted({half.reach for half in self.drives})
+
+    @cached_property
+    def most_reach(self) -> int:
+        """Parts beyond which a core's own reach changes nothing."""
+        return min((reaches[-1] for reaches in self.reaches if reaches), default=0)
+
+    @cached_property
+    def watts(self) -> tuple[int, int]:
+        """Least and most watts of a pair."""
+        pairs = [[half.adds[2] for half in halves] for halves in (self.hosts, self.drives) if halves]
+        return sum(map(min, pairs)), sum(map(max, pairs))
+
+    @cached_property
+    def _by_speed(self) -> list[int]:
+        return sorted(range(len(self.drives)), key=lambda i: self.drives[i].seconds)
+
+    @cached_property
+    def _seconds(self) -> list[Fraction]:
+        return [self.drives[i].seconds for i in self._by_speed]
+
+    def n_in_time(self, seconds: Fraction | None) -> int:
+        """Return how many of the drives, the fastest, deliver a session in so many seconds."""
+        return len(self.drives) if seconds is None else bisect_right(self._seconds, seconds)
+
+    def hosts_within(self, most: int) -> list[int]:
+        """Return the hosts that differ on a core that hosts `most` parts."""
+        key = (bisect_left(self.reaches[0], most), 0, True)
+        if key not in self._kept:
+            self._kept[key] = _differing(self.hosts, range(len(self.hosts)), most)
+        return self._kept[key]
+
+    def drives_within(self, most: int, seconds: Fraction | None) -> list[int]:
+        """Return the drives that differ on a core that hosts `most` parts and waits so long for drives."""
+        # Which of them dominate others depends on where `most` lies among their reaches, no further.
+        key = (bisect_left(self.reaches[1], most), self.n_in_time(seconds), False)
+        if key not in self._kept:
+            self._kept[key] = _differing(self.drives, sorted(self._by_speed[: key[1]]), most)
+        return self._kept[key]
+
+
+def _differing(halves: Sequence[Half], some: Sequence[int], most: int) -> list[int]:
+    vectors = [(*halves[i].adds, -min(halves[i].reach, most)) for i in some]
+    return [some[j] for j in dominance.undominated_within([halves[i].kinds for i in some], vectors)]
+
+
+def find_halves(core: Core, found: Offer, catalog: Catalog, pricing: Pricing, at: Situation) -> Halves:
+    """Return the priced memory and drives that let a group on this core's chassis host anything."""
+    blank, rejected = blank_build(core, found, catalog), Rejections()
+    hosts = _halves(_host_options(blank, catalog), "host", pricing, at, rejected)
+    drives = _halves(_drive_options(blank, catalog, at), "drives", pricing, at, rejected)
+    return Halves(hosts, drives, rejected)
+
+
+def blank_build(core: Core, found: Offer, catalog: Catalog) -> Build:
+    """Return a build without memory and data drives."""
+    cpu = next(iter(catalog.cpus().values()))
+    dimm = next(iter(catalog.dimms().values()))
+    boot = core.system.boot.part if core.system else catalog.cluster.boot_drive
+    return Build(core, found.cache, cpu, dimm, 0, None, 0, catalog.drives()[boot])
+
+
+def _host_options(blank: Build, catalog: Catalog) -> Iterator[Build]:
+    system, chassis = blank.core.system, blank.core.chassis
+    if system is not None:
+        cpu, dimm = catalog.cpus()[system.cpu], catalog.dimms()[system.dimms.part]
+        counts = [system.dimms.count]
+        if isinstance(system, OwnedMachine) and system.upgrade:
+            counts += [count for count in populations(chassis, cpu, dimm) if count > system.dimms.count]
+        for count in counts:
+            yield replace(blank, cpu=cpu, dimm=dimm, dimms=count)
+        return
+    for cpu in catalog.cpus().values():
+        if cpu.platform in chassis.cpu_platforms:
+            for dimm in catalog.dimms().values():
+                for count in populations(chassis, cpu, dimm):
+                    yield replace(blank, cpu=cpu, dimm=dimm, dimms=count)
+
+
+def populations(chassis: Chassis, cpu: Cpu, dimm: Dimm) -> tuple[int, ...]:
+    """Return the balanced DIMM counts: one or two on every channel of every socket."""
+    if dimm.capacity_bytes > chassis.max_dimm_bytes:
+        return ()
+    channels = chassis.n_cpus * cpu.memory_channels
+    counts = [channels] + ([2 * channels] if cpu.speed_2dpc else [])
+    return tuple(count for count in counts if count <= chassis.dimm_slots)
+
+
+def _drive_options(blank: Build, catalog: Catalog, at: Situation) -> Iterator[Build]:
+    system, chassis = blank.core.system, blank.core.chassis
+    if system is not None:
+        for inside in system.drives[:1]:
+            yield replace(blank, drive=catalog.drives()[inside.part], drives=inside.count)
+        if not system.drives:
+            yield blank
+        if isinstance(system, OwnedMachine) and system.upgrade and at.scenario.tiers.nvme != "none":
+            yield from _added_drives(blank, system, catalog)
+        return
+    if at.scenario.tiers.nvme == "none":
+        yield blank
+        return
+    for drive in catalog.drives().values():
+        if drive.role == "data" and set(drive.form_factors) & set(chassis.drive_form_factors):
+            for count in range(1, chassis.drive_bays + 1):
+                yield replace(blank, drive=drive, drives=count)
+
+
+def _added_drives(blank: Build, system: OwnedMachine, catalog: Catalog) -> Iterator[Build]:
+    """Yield more of the drives that an owned machine has, or any where it has none, in its free bays."""
+    chassis = blank.core.chassis
+    for drive in catalog.drives().values():
+        inside = {quantity.part: quantity.count for quantity in system.drives}
+        fits = drive.role == "data" and set(drive.form_factors) & set(chassis.drive_form_factors)
+        if fits and (drive.id in inside or not inside):
+            for count in range(inside.get(drive.id, 0) + 1, chassis.drive_bays + 1):
+                yield replace(blank, drive=drive, drives=count)
+
+
+def not_to_be_had(
+    inside: Iterable[str], paid: Iterable[str], core: Core, pricing: Pricing, at: Situation, rejected: Rejections
+) -> bool:
+    """Return whether region, delivery or a missing price keep parts out of a plan, and say why.
+
+    `inside` is what stands in the machine, `paid` what is bought for it: a whole system is bought
+    as one, and what is owned is there.
+    """
+    paid = tuple(paid)
+    inside = paid if isinstance(core.system, OwnedMachine) else inside
+    here = region_fault(at.scenario.fleet.region, map(pricing.catalog.find, inside))
+    late = late_fault(at.scenario.limits, pricing.book, paid)
+    missing = pricing.unpriced(iter(paid))
+    if here or late:
+        rejected.add("region" if here else "delivery", here or late)
+    elif missing:
+        rejected.add_unpriced(missing)
+    return bool(here or late or missing)
+
+
+def _halves(
+    options: Iterable[Build], depends: str, pricing: Pricing, at: Situation, rejected: Rejections
+) -> list[Half]:
+    """Return the priced options that host anything, dominated ones left out."""
+    kept = []
+    promised = GROUP_LIMITS["first_token"].active(at)
+    for build in options:
+        rows = _paid_parts(build, depends)
+        inside = (build.cpu.id, build.dimm.id) if depends == "host" else ((build.drive.id,) if build.drive else ())
+        if not_to_be_had(inside, (part for part, count in rows if count), build.core, pricing, at, rejected):
+            continue
+        hosted = _reach(build, depends, at)
+        if hosted == 0:
+            what = f"{build.dimms} x {build.dimm.id}" if depends == "host" else f"{build.drives} drives"
+            rejected.add("limits", f"{build.core.chassis.id}: {what} host nothing")
+        else:
+            read = build.drives * build.drive.read_bytes_per_s if build.drive else 0
+            seconds = drive_seconds(build, at) if promised and depends == "drives" else Fraction(0)
+            kinds = tuple(part for part, count in rows if count) if by_part(at) else ()
+            adds = _adds(build, depends, rows, pricing, at)
+            kept.append(Half(build, adds, hosted, read, seconds, tuple(rows), kinds))
+    vectors = [(*half.adds, -half.reach, -half.read) for half in kept]
+    return [kept[i] for i in dominance.undominated_within([half.kinds for half in kept], vectors)]
+
+
+def _paid_parts(build: Build, depends: str) -> list[tuple[str, int]]:
+    if build.core.system is not None:
+        if depends == "host":
+            return [(build.dimm.id, build.added_dimms)] if build.added_dimms else []
+        return [(build.drive.id, build.added_drives)] if build.drive and build.added_drives else []
+    if depends == "host":
+        return [(build.cpu.id, build.core.chassis.n_cpus), (build.dimm.id, build.dimms)]
+    return [(build.drive.id, build.drives)] if build.drive else []
+
+
+def _adds(
+    build: Build, depends: str, rows: Sequence[tuple[str, int]], pricing: Pricing, at: Situation
+) -> tuple[int, ...]:
+    cents = sum(count * pricing.cents(part) for part, count in rows)
+    tax = sum(count * pricing.tax_on(pricing.cents(part)) for part, count in rows)
+    pieces = dict(rows)
+    if depends == "host":
+        watts = build.core.chassis.n_cpus * build.cpu.power_w + build.dimms * build.dimm.power_w
+        pool = (-tier_gib(build, at), 0) if at.pooled else (0, 0)
+    else:
+        watts = build.drives * build.drive.power_w if build.drive else 0
+        pool = (0, -tier_gb(build)) if at.pooled else (0, 0)
+    limits = at.scenario.limits
+    most = tuple(pieces.get(part, 0) for part in (*limits.stock, *limits.maximum))
+    least = tuple(-pieces.get(part, 0) for part in limits.minimum)
+    # Fewer watts let more nodes share a rack, and be lost with it.
+    warm = -watts if at.scenario.fleet.spare_racks else 0
+    return (cents, tax, watts, *pool, warm, *most, *least)
+
+
+def pooled_kinds(at: Situation) -> set[str]:
+    """Return the group limits that a pool turns into fleet rules."""
+    return {"dram", "nvme"} if at.pooled else set()
+
+
+def _reach(build: Build, depends: str, at: Situation) -> int:
+    skipped = pooled_kinds(at) | {"first_token"}
+    bounds = [
+        reach(limit, build, at)
+        for limit in GROUP_LIMITS.values()
+        if limit.depends == depends and limit.kind not in skipped and limit.active(at)
+    ]
+    return min([at.open_parts, *(b for b in bounds if b is not None)])
