@@ -179,13 +179,17 @@ class World:
         key = ("machine", machine, *(rule.own(asked) for rule in self.filters))
         return self._cell(replace(asked, fleet=fleet), key)
 
-    def problems(self, asked: Scenario, builds: Sequence[Build]) -> list[Problem]:
-        """Return the problems whose plans are those of the question: in a pool, one per content."""
+    def problems(self, asked: Scenario, builds: Sequence[Build], least: bool = False) -> list[Problem]:
+        """Return the problems whose plans are those of the question: in a pool, one per content.
+
+        Where the `least` of a limit is asked that the question has not, builds are compared in what it counts, too.
+        """
         at = Situation.of(asked)
+        by = Situation.of(replace(asked, limits=self.scenario.limits, fleet=self.scenario.fleet)) if least else at
         parts: dict[Any, list[Build]] = {}
         for build in sorted(builds, key=lambda build: build.core.pool_key) if at.pooled else builds:
             parts.setdefault(build.core.pool_key if at.pooled else 0, []).append(build)
-        return [Problem(at, keep_best(part, at, self.pricing.catalog), self.pricing) for part in parts.values()]
+        return [Problem(at, keep_best(part, by, self.pricing.catalog), self.pricing) for part in parts.values()]
 
     # Answers
 
@@ -287,7 +291,7 @@ class World:
         in thousandths of their limits, have the least sum, what the cheapest uses of each.
         """
         best: tuple[tuple[int, ...], dict[str, int]] | None = None
-        for problem in self.problems(asked, self.builds(asked, opened)):
+        for problem in self.problems(asked, self.builds(asked, opened), least=True):
             program = copy_of(make_program(problem))
             terms = [dict(limit.terms(program, problem)) for limit in limits]
             sums = terms[0]

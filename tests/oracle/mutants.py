@@ -15,6 +15,7 @@ from planner.scenario import Fleet, Override, Scenario
 from planner.scenario_files import load_scenario
 from planner.units import Money
 from tests.oracle.instances import make_instance
+from tests.oracle.rules import RULES_FROM, with_rules
 from tests.unit import tiny
 
 Mutant = tuple[Scenario, Shelf]
@@ -43,6 +44,12 @@ def oracle_mutant(seed: int) -> Mutant | None:
     """Tighten rules of a random instance; None where it has no plan to begin with or is still feasible."""
     instance = make_instance(seed)
     return _tightened(instance.scenario, instance.shelf, Random(f"mutant {seed}"))
+
+
+def ruled_mutant(seed: int) -> Mutant | None:
+    """Tighten rules of a random instance that has buyer's rules, too."""
+    instance = with_rules(make_instance(RULES_FROM + seed))
+    return _tightened(instance.scenario, instance.shelf, Random(f"ruled mutant {seed}"))
 
 
 def shipped_mutant(seed: int, shelf: Shelf) -> tuple[Mutant, list[Override]] | None:

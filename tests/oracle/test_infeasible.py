@@ -12,11 +12,12 @@ from planner.planning import pricing_of, solve_scenario
 from planner.relax import Diagnosis, Filter, Limit, diagnose, rules_of, without
 from planner.scenario import Override, Scenario
 from planner.scenario_files import load_scenario
-from tests.oracle.mutants import Mutant, has_no_plan, oracle_mutant, shipped_mutant, tiny_mutant
+from tests.oracle.mutants import Mutant, has_no_plan, oracle_mutant, ruled_mutant, shipped_mutant, tiny_mutant
 from tests.unit import tiny
 
 ORACLE = 34
 TINY = 10
+RULED = 12
 SHIPPED = 6
 
 
@@ -77,6 +78,18 @@ def check_ways(scenario: Scenario, shelf: Shelf) -> None:
 @pytest.mark.parametrize("number", range(ORACLE + TINY))
 def test_random_scenarios(number: int) -> None:
     scenario, shelf = random_mutants()[number]
+    check_conflict(scenario, shelf)
+    check_ways(scenario, shelf)
+
+
+@lru_cache(maxsize=1)
+def ruled_mutants() -> list[Mutant]:
+    return first(ruled_mutant, RULED)  # type: ignore[return-value]
+
+
+@pytest.mark.parametrize("number", range(RULED))
+def test_random_scenarios_with_the_rules_of_a_buyer(number: int) -> None:
+    scenario, shelf = ruled_mutants()[number]
     check_conflict(scenario, shelf)
     check_ways(scenario, shelf)
 
