@@ -21,7 +21,7 @@ from planner.constraints.first_token import core_seconds
 from planner.cores import Offer, Rejections, cores, offer
 from planner.costs import Pricing, group_drivers
 from planner.errors import InfeasibleError, PriceMissingError
-from planner.halves import Halves, blank_build, find_halves, not_to_be_had, pooled_kinds, populations
+from planner.halves import Halves, blank_build, find_halves, not_to_be_had, paid_cents, pooled_kinds, populations
 from planner.hardware import Catalog, Gpu
 from planner.lazy import Lazy
 from planner.loading import Shelf
@@ -76,7 +76,7 @@ class Way:
     drive_seconds : Fraction or None
         What is left of it for the drives; None where no first token is promised.
     fixed : tuple of int
-        Cents, tax and watts of one node without processors, memory and data drives.
+        Cents (two) and watts of one node without processors, memory and data drives.
     """
 
     core: Core
@@ -330,7 +330,7 @@ def _by_machine(
         key = (core.chassis, core.gpu, core.system, core.n_nodes, core.fabric_nics, _stored(core, at))
         # The estimate is rounded up to milliseconds, the target down: what is left for the drives is exact.
         left = Fraction(int(promised.first_token_s * 1000), 1000) - seconds if promised else None
-        fixed = _fixed(blank_build(core, found, shelf.catalog), pricing)
+        fixed = _fixed(blank_build(core, found, shelf.catalog), pricing, at)
         groups.setdefault(key, []).append(Way(core, min(hosted, at.open_parts), seconds, left, fixed, _NONE))
     for ways in groups.values():
         rank = {seconds: i for i, seconds in enumerate(sorted({way.seconds for way in ways}))}
@@ -355,14 +355,12 @@ def _fixed_parts(core: Core, catalog: Catalog) -> Iterator[str]:
     yield from (part for part, count in core.nics.items() if count > inside.get(part, 0))
 
 
-def _fixed(blank: Build, pricing: Pricing) -> tuple[int, int, int]:
-    """Return cents, tax and watts of a node without processors, memory and data drives."""
+def _fixed(blank: Build, pricing: Pricing, at: Situation) -> tuple[int, int, int]:
+    """Return cents (two, see `paid_cents`) and watts of a node without processors, memory and data drives."""
     core, chassis = blank.core, blank.core.chassis
-    rows = [row for row in pricing.bought(blank) if row[0] not in ("cpu", "dimm", "drive")]
-    cents = sum(count * pricing.cents(part) for _, part, count in rows)
-    tax = sum(count * pricing.tax_on(pricing.cents(part)) for _, part, count in rows)
+    rows = [(part, count) for kind, part, count in pricing.bought(blank) if kind not in ("cpu", "dimm", "drive")]
     watts = chassis.base_w + chassis.n_gpus * core.gpu.power_w + core.nic_power_w
-    return cents, tax, watts + chassis.boot_drives * blank.boot.power_w
+    return *paid_cents(rows, pricing, at), watts + chassis.boot_drives * blank.boot.power_w
 
 
 def _with_costs(build: Build, pricing: Pricing, at: Situation) -> Build:

@@ -77,7 +77,7 @@ class Pricing:
     catalog: Catalog
     book: PriceBook
     finance: Finance
-    _pieces: dict[str, int] = field(default_factory=dict, repr=False, compare=False)
+    _pieces: dict[str, tuple[int, int]] = field(default_factory=dict, repr=False, compare=False)
 
     @property
     def case(self) -> str:
@@ -171,14 +171,20 @@ class Pricing:
 
     def piece_cents(self, part: str) -> int:
         """Return all that one more piece of a part of a node costs: price, percentage lines, tax."""
+        once, yearly = self.piece_split(part)
+        return once + self.finance.years * yearly
+
+    def piece_split(self, part: str) -> tuple[int, int]:
+        """Return what one more piece of a part of a node costs at once and per year, tax included."""
         if part not in self._pieces:
             price = self.cents(part)
-            total = price + self.tax_on(price)
+            once, yearly = price + self.tax_on(price), 0
             for line in self.linear_lines():
                 if line.percent is not None:
                     each = self.percent_cents(line, price, self.case)
-                    total += self.lots_per_year(line) * (each + self.tax_on(each))
-            self._pieces[part] = total
+                    each += self.tax_on(each)
+                    once, yearly = (once, yearly + each) if line.per_year else (once + each, yearly)
+            self._pieces[part] = once, yearly
         return self._pieces[part]
 
     def linear_cents(self, drivers: Mapping[str, int]) -> int:
@@ -207,12 +213,10 @@ class Pricing:
 
     def _group_yearly_cents(self, build: Build) -> int:
         """Return what the yearly linear lines of one group cost per year."""
-        node, drivers, total = self.node_cents(build), group_drivers(build, self.catalog), 0
+        drivers = group_drivers(build, self.catalog)
+        total = build.n_nodes * sum(count * self.piece_split(part)[1] for _, part, count in self.bought(build))
         for line in self.linear_lines():
-            if line.per_year and line.percent is not None:
-                each = self.percent_cents(line, node, self.case)
-                total += build.n_nodes * (each + self.tax_on(each))
-            elif line.per_year:
+            if line.per_year and line.percent is None:
                 total += drivers[line.driver] * line.pieces * self.lot_cents(line) // self.finance.years
         return total
 

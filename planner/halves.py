@@ -33,7 +33,7 @@ class Half:
     Attributes
     ----------
     adds : tuple of int
-        Coordinates that add up over the halves of a node, less is better: cents, tax, watts, less
+        Coordinates that add up over the halves of a node, less is better: cents (two), watts, less
         the GiB and the GB of its pooled tiers, less watts where a rack may be lost, pieces of each
         part in short supply, less pieces of each part of which a least number is asked.
     reach : int
@@ -251,8 +251,6 @@ def _paid_parts(build: Build, depends: str) -> list[tuple[str, int]]:
 def _adds(
     build: Build, depends: str, rows: Sequence[tuple[str, int]], pricing: Pricing, at: Situation
 ) -> tuple[int, ...]:
-    cents = sum(count * pricing.cents(part) for part, count in rows)
-    tax = sum(count * pricing.tax_on(pricing.cents(part)) for part, count in rows)
     pieces = dict(rows)
     if depends == "host":
         watts = build.core.chassis.n_cpus * build.cpu.power_w + build.dimms * build.dimm.power_w
@@ -265,7 +263,20 @@ def _adds(
     least = tuple(-pieces.get(part, 0) for part in limits.minimum)
     # Fewer watts let more nodes share a rack, and be lost with it.
     warm = -watts if at.scenario.fleet.spare_racks else 0
-    return (cents, tax, watts, *pool, warm, *most, *least)
+    return (*paid_cents(rows, pricing, at), watts, *pool, warm, *most, *least)
+
+
+def paid_cents(rows: Iterable[tuple[str, int]], pricing: Pricing, at: Situation) -> tuple[int, int]:
+    """Return what parts cost, percentage lines and tax included, as coordinates of dominance.
+
+    Over the term what is paid at once weighs more than what is paid later: they are apart there.
+    """
+    splits = [(count, *pricing.piece_split(part)) for part, count in rows]
+    once = sum(count * at_once for count, at_once, _ in splits)
+    yearly = sum(count * later for count, _, later in splits)
+    if "tco" in at.scenario.objectives:
+        return once, yearly
+    return once + pricing.finance.years * yearly, 0
 
 
 def pooled_kinds(at: Situation) -> set[str]:

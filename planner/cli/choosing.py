@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from planner.cli.diagnosing import diagnosed
 from planner.cli.options import (
     CatalogDirs,
     Format,
@@ -53,7 +54,9 @@ def pareto(
     if points < 1:
         raise UsageError(f"--points {points}: expected at least 1")
     shelf = load(catalog, prices)
-    found = front(read_scenario(scenario, shelf, sets, variant), shelf, pair, solver, _deadline(time_limit), points)
+    asked = read_scenario(scenario, shelf, sets, variant)
+    with diagnosed(asked, shelf, solver, time_limit, form, output):
+        found = front(asked, shelf, pair, solver, _deadline(time_limit), points)
     write(front_report(found), form, output)
     if found.open_end.startswith("stopped"):
         _stop("the front was stopped before its end was proven")
@@ -78,7 +81,9 @@ def alternatives(
 
     share = parse_within(within)
     shelf = load(catalog, prices)
-    found = ask(read_scenario(scenario, shelf, sets, variant), shelf, share, solver, _deadline(time_limit))
+    asked = read_scenario(scenario, shelf, sets, variant)
+    with diagnosed(asked, shelf, solver, time_limit, form, output):
+        found = ask(asked, shelf, share, solver, _deadline(time_limit))
     write(choice_report(found), form, output)
     plans: list[Plan | None] = [found.best, *(each.plan for each in found.others if not each.same)]
     if any(plan is None or plan.status != "optimal" for plan in plans):

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import contextlib
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from planner.cli.diagnosing import diagnosed, diagnosis
 from planner.cli.options import (
     CatalogDirs,
     Format,
@@ -27,16 +27,13 @@ from planner.cli.options import (
     read_scenario,
     write,
 )
-from planner.errors import EXIT_INFEASIBLE, EXIT_INTERRUPTED, EXIT_UNPROVEN, InfeasibleError, UsageError
+from planner.errors import EXIT_INTERRUPTED, EXIT_UNPROVEN, InfeasibleError, UsageError
 from planner.interrupts import interrupted
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from planner.loading import Shelf
     from planner.plan import Plan
     from planner.questions.sweep import Point
-    from planner.relax import Diagnosis
     from planner.scenario import Override, Scenario
     from planner.split.plan import SplitPlan
 
@@ -77,7 +74,7 @@ def plan(
         write(split_report(split, scenario), form, output)
         _end(split)
         return
-    with _diagnosed(asked, shelf, solver, time_limit, form, output):
+    with diagnosed(asked, shelf, solver, time_limit, form, output):
         found = make_plan(asked, shelf, solver, time_limit, exactly=prove)
     write(plan_report(found, scenario), form, output)
     _end(found)
@@ -104,36 +101,10 @@ def bom(
 
     shelf = load(catalog, prices)
     asked = read_scenario(scenario, shelf, sets, variant)
-    with _diagnosed(asked, shelf, solver, time_limit, form, output):
+    with diagnosed(asked, shelf, solver, time_limit, form, output):
         found = make_plan(asked, shelf, solver, time_limit, compare=False)
     write(bom_report(found), form, output)
     _end(found)
-
-
-@contextlib.contextmanager
-def _diagnosed(
-    scenario: Scenario, shelf: Shelf, solver: str, time_limit: float | None, form: str | None, output: Path | None
-) -> Iterator[None]:
-    """Where there is no plan, write why and what to do as the answer, and leave with the code for it."""
-    try:
-        yield
-    except InfeasibleError as fault:
-        from planner.views.infeasible import infeasible_report
-
-        print(f"planner: {str(fault).splitlines()[0].rstrip('.')}", file=sys.stderr)
-        write(infeasible_report(_diagnosis(scenario, shelf, solver, time_limit, fault)), form, output)
-        raise typer.Exit(EXIT_INFEASIBLE) from None
-
-
-def _diagnosis(
-    scenario: Scenario, shelf: Shelf, solver: str, time_limit: float | None, fault: InfeasibleError, ways: bool = True
-) -> Diagnosis:
-    from planner.planning import pricing_of
-    from planner.relax import DEADLINE_S, diagnose
-
-    why = [line.strip().removeprefix("- ") for line in str(fault).splitlines()[1:]]
-    limit = DEADLINE_S if time_limit is None else time_limit
-    return diagnose(scenario, shelf, pricing_of(scenario, shelf), solver, limit, why, ways=ways)
 
 
 def _row(scenario: Scenario, shelf: Shelf, solver: str, time_limit: float | None) -> Plan:
@@ -145,7 +116,7 @@ def _row(scenario: Scenario, shelf: Shelf, solver: str, time_limit: float | None
     except InfeasibleError as fault:
         from planner.views.infeasible import conflict_words
 
-        told = _diagnosis(scenario, shelf, solver, time_limit, fault, ways=False)
+        told = diagnosis(scenario, shelf, solver, time_limit, fault, ways=False)
         raise InfeasibleError(f"{scenario.name}: {conflict_words(told)}") from None
 
 
@@ -193,7 +164,7 @@ def nodes(
         write(sweep_report(found.title, path, points), form, output)
         _end_table(points)
         return
-    with _diagnosed(found, shelf, solver, time_limit, form, output):
+    with diagnosed(found, shelf, solver, time_limit, form, output):
         cheapest = make_plan(found, shelf, solver, time_limit, compare=False)
     fewest = make_plan(replace(found, objective="nodes"), shelf, solver, time_limit, compare=False)
     write(nodes_report(cheapest, fewest), form, output)

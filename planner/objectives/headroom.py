@@ -28,7 +28,8 @@ class Headroom:
         """Return the covering row of the sessions, turned around, in parts of a session."""
         row = next(row for row in program.rows if row.name.partition("_")[2] == "sessions")
         scale = max(
-            build.reach // row.terms[program.groups[i]] for i, build in enumerate(problem.builds) if build.reach
+            (build.reach // row.terms[program.groups[i]] for i, build in enumerate(problem.builds) if build.reach),
+            default=1,
         )
         return {var: -scale * value for var, value in row.terms.items()}
 

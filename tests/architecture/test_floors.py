@@ -23,8 +23,8 @@ FLOORS = [
     *("weights", "budget", "pool", "copies", "doubts", "importing"),
     *("catalog_checks", "loading", "owned", "scenario_files", "schema"),
     *("demand", "build", "service", "cores", "costs", "problem", "constraints", "objectives", "plan"),
-    *("halves", "candidates", "formulation", "verify", "solvers", "solve", "proof", "caveats", "edges", "planning"),
-    *("split", "relax"),
+    *("halves", "candidates", "formulation", "verify", "solvers", "solve", "separation", "proof", "caveats", "edges"),
+    *("planning", "split", "relax"),
     *("questions", "render", "views", "cli", "__main__"),
 ]
 MOST_LINES = 500

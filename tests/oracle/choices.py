@@ -85,13 +85,12 @@ def _grow(
 def node_split(oracle: Oracle, build: Own) -> tuple[int, int]:
     """Return what one node costs at once and per year, tax included."""
     once = sum(count * oracle.with_tax(oracle.price(part)) for part, count in build.bought)
-    plain = sum(count * oracle.price(part) for part, count in build.bought)
     yearly = 0
     for line in oracle.catalog.cluster.lines:
         if line.percent is not None:
             special = {"low": line.percent_low, "high": line.percent_high}.get(oracle.case)
             percent = line.percent if special is None else special
-            each = oracle.with_tax(math.ceil(plain * percent / 100) * 100)
+            each = sum(count * oracle.with_tax(math.ceil(oracle.price(part) * percent)) for part, count in build.bought)
             once, yearly = (once, yearly + each) if line.per_year else (once + each, yearly)
     return once, yearly
 
