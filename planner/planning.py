@@ -144,26 +144,28 @@ class _Question:
         best so far. A part that was stopped before proof leaves the whole unproven.
         """
         with held():
-            return self._best(builds)
+            parts = self._separated(builds)
+            if not parts:
+                return self._best(builds)
+            problem, outcome = Search(self.solver, self.deadline).run(parts)
+        found = Solved(self.scenario, problem, self.candidates, outcome)
+        return found if outcome.status != "infeasible" else None
 
     def _best(self, builds: Sequence[Build]) -> Solved | None:
         best: Solved | None = None
         bounds: list[int] = []
         parts: list[Problem] = []
-        whole, catalog = True, self.pricing.catalog
         for part in _pools(builds) if self.at.pooled else [builds]:
+            problem = Problem(self.at, keep_best(part, self.at, self.pricing.catalog), self.pricing, self.caps)
+            parts.append(problem)
             # Equal values are let in: the next objectives decide between them.
             below = best.outcome.value + 1 if best else None
-            search = self._search(part, below)
-            listed = Problem(self.at, () if search else keep_best(part, self.at, catalog), self.pricing, self.caps)
-            parts.append(listed)
-            whole = whole and search is None
             try:
-                problem, outcome = search.run() if search else (listed, solve(listed, self.solver, self.left_s, below))
+                outcome = solve(problem, self.solver, self.left_s, below)
             except UnprovenError:
                 if best is None:
                     raise
-                bounds.append(search.bound if search else least_possible(listed))
+                bounds.append(least_possible(problem))
                 continue
             if outcome.status == "feasible":
                 bounds.append(outcome.bound)
@@ -173,14 +175,15 @@ class _Question:
         if best is not None and bounds:
             open_outcome = replace(best.outcome, status="feasible", bound=min(best.outcome.bound, *bounds))
             best = replace(best, outcome=open_outcome)
-        return best and replace(best, parts=tuple(parts) if whole else ())
+        return best and replace(best, parts=tuple(parts))
 
-    def _search(self, builds: Sequence[Build], below: int | None) -> Search | None:
-        """Return a search over memory and drives apart, where that is exact and the builds are too many to list."""
-        if not (isinstance(builds, Offers) and self.at.pooled and not self.caps and is_large(builds, self.at)):
-            return None
-        parts = Parts.of(builds, self.at)
-        return Search(parts, self.solver, self.deadline, below) if parts.separable else None
+    def _separated(self, builds: Sequence[Build]) -> list[Parts]:
+        """Return the parts of each pool where its builds are too many to be listed; none where they are not."""
+        pools = builds.pools() if isinstance(builds, Offers) and self.at.pooled and not self.caps else []
+        if not is_large(pools, self.at):
+            return []
+        parts = [Parts.of(pool, self.at) for pool in pools]
+        return parts if all(part.separable for part in parts) else []
 
     def optimum(self, builds: Sequence[Build]) -> Solved | None:
         """Return the proven best fleet of `builds`; None if there is none or time ran out."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import inspect
+import math
 import os
 import signal
 import subprocess
@@ -101,6 +102,16 @@ def run(program: Program, terms: Mapping[int, int], solver: str, limit_s: float 
     if bounded or (problem.status == pulp.LpStatusInfeasible and (early or solver == "highs")):
         return Answer("infeasible", [])
     return Answer("nothing", [], scaled)
+
+
+def relaxation(program: Program, terms: Mapping[int, int]) -> float:
+    """Return the optimum without whole numbers; infinite where there is none. For guidance: it is not exact."""
+    problem, _, unit = to_pulp(program, terms)
+    with _quiet():
+        problem.solve(pulp.HiGHS(msg=False, mip=False, threads=1))
+    if problem.status != pulp.LpStatusOptimal:
+        return math.inf
+    return float(problem.objective.value() or 0.0) * unit
 
 
 def _values(program: Program, variables: list[Any]) -> tuple[list[int], dict[int, float]]:

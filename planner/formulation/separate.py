@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from planner.constraints.pools import POOLS
@@ -16,6 +16,8 @@ from planner.program import Program
 from planner.units import ceil_div
 
 Terms = dict[int, int]
+Support = tuple[frozenset[int], frozenset[int], frozenset[int]]
+"""Cores, memory options and drive options."""
 
 
 @dataclass
@@ -24,8 +26,12 @@ class Separate:
 
     Attributes
     ----------
-    tokens, hosts, drives : list of int
-        Variable of each token and of each option that is left; options by their place in `Parts`.
+    tokens : list of Token
+        Those that are left; `cores` are their variables.
+    hosts, drives : dict of int
+        Variable of each option that is left, by its place in `Parts`.
+    used : dict
+        Binary of each core, memory and drive population, where the number of builds is limited.
     """
 
     parts: Parts
@@ -34,6 +40,7 @@ class Separate:
     cores: list[int] = field(default_factory=list)
     hosts: dict[int, int] = field(default_factory=dict)
     drives: dict[int, int] = field(default_factory=dict)
+    used: dict[tuple[str, int], int] = field(default_factory=dict)
 
     @property
     def problem(self) -> Problem:
@@ -73,9 +80,22 @@ class Separate:
         bare = self.parts.offers.bare(self.parts.ways[token.way])
         return group_drivers(bare, self.parts.offers.pricing.catalog).get(line.driver, 0)
 
-    def objective(self) -> Terms:
-        """Return what is minimised first."""
-        return self.node_terms() if self.parts.at.scenario.objectives == ("nodes",) else self.capex_terms()
+    def stages(self) -> tuple[Terms, Terms]:
+        """Return what is minimised first, and what among plans that are equal in that."""
+        capex, nodes = self.capex_terms(), self.node_terms()
+        return (nodes, capex) if self.parts.at.scenario.objectives == ("nodes",) else (capex, nodes)
+
+    def require_other(self, support: Support) -> None:
+        """Allow only plans with a part beyond `support`, within which the best plan is known."""
+        known = {(name, i) for name, some in zip(("core", "host", "drives"), support, strict=True) for i in some}
+        beyond = {var: 1 for part, var in self.used.items() if part not in known}
+        self.program.add_row("other", beyond, ">=", 1)
+
+    def support(self, values: Sequence[int]) -> Support:
+        """Return the cores, memory and drives in use."""
+        ways = {token.way for token, var in zip(self.tokens, self.cores, strict=True) if values[var]}
+        hosts, drives = ({o for o, var in some.items() if values[var]} for some in (self.hosts, self.drives))
+        return frozenset(ways), frozenset(hosts), frozenset(drives)
 
 
 def make_separate(parts: Parts, tokens: Sequence[Token]) -> Separate | None:
@@ -109,11 +129,11 @@ def _worth(options: Sequence[Option], accepted: Sequence[frozenset[int]], parts:
     for t, some in enumerate(accepted):
         for option in some:
             takers.setdefault(option, set()).add(t)
-    power = parts.at.scenario.limits.power_w is not None
+    weighed = parts.strict or parts.at.scenario.limits.power_w is not None
 
     def vector(o: int) -> tuple[int, ...]:
         mine = options[o]
-        return (mine.cents, -mine.units, -mine.reach, mine.watts if power else 0)
+        return (mine.cents, -mine.units, -mine.reach, mine.watts if weighed else 0)
 
     order = sorted(takers, key=lambda o: (vector(o), -len(takers[o]), o))
     kept: list[int] = []
@@ -292,24 +312,14 @@ def _add_kinds(made: Separate, most: int) -> None:
     ways: dict[int, list[int]] = {}
     for token, var in zip(made.tokens, made.cores, strict=True):
         ways.setdefault(token.way, []).append(var)
-    for name, groups in (
-        ("core", list(ways.values())),
-        ("host", [[var] for var in made.hosts.values()]),
-        ("drives", [[var] for var in made.drives.values()]),
-    ):
+    hosts, drives = ({o: [var] for o, var in some.items()} for some in (made.hosts, made.drives))
+    for name, groups in (("core", ways), ("host", hosts), ("drives", drives)):
         used: Terms = {}
-        for i, group in enumerate(groups):
+        for i, group in groups.items():
             binary = program.add_variable(f"used_{name}_{i}", 1)
+            made.used[name, i] = binary
             used[binary] = 1
             for var in group:
                 program.add_row(f"used_{name}_{i}", {var: 1, binary: -program.variables[var].upper}, "<=", 0)
+            program.add_row(f"in_use_{name}_{i}", dict.fromkeys(group, 1) | {binary: -1}, ">=", 0)
         program.add_row(f"kinds_{name}", used, "<=", most)
-
-
-def used_options(made: Separate, values: Sequence[int]) -> Iterator[tuple[int, set[int], set[int]]]:
-    """Yield each way in use with the options in use that it may be given."""
-    hosts = {o for o, var in made.hosts.items() if values[var]}
-    drives = {o for o, var in made.drives.items() if values[var]}
-    ways = {token.way for token, var in zip(made.tokens, made.cores, strict=True) if values[var]}
-    for way in sorted(ways):
-        yield way, hosts & made.parts.host_of[way].keys(), drives & made.parts.drive_of[way].keys()

@@ -67,8 +67,12 @@ def _shipped() -> Shelf:
 
 def make_instance(size: str, case: str, seed: int) -> Instance:
     """Return the instance of a seed; the same one every time."""
-    rng = Random(f"{size} {seed}")
-    shelf = make_shelf(SIZES[size], rng)
+    return make_sized(SIZES[size], case, Random(f"{size} {seed}"))
+
+
+def make_sized(size: Size, case: str, rng: Random) -> Instance:
+    """Return an instance of any size, drawn from `rng`."""
+    shelf = make_shelf(size, rng)
     return Instance(_scenario(case, rng), shelf)
 
 

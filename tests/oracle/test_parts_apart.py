@@ -1,0 +1,168 @@
+"""Plans over parts and over undominated builds against the plan over every build listed, on the same instances."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+from random import Random
+
+import pytest
+
+from planner import planning, separation
+from planner.candidates import Candidates
+from planner.errors import InfeasibleError
+from planner.hardware import Chassis
+from planner.planning import Solved, solve_scenario
+from planner.scenario import Limits
+from planner.units import Money
+from planner.verify import verify
+from tests.benchmarks.synthetic import Instance, Size, make_sized
+from tests.oracle.campaign import answered, faults
+
+BLOCK = 5
+SEEDS = range(0, 20)
+LONG_SEEDS = range(1_000, 1_200)
+LISTED, APART = 10**9, -1
+
+
+def blocks(seeds: range) -> list[range]:
+    return [seeds[i : i + BLOCK] for i in range(0, len(seeds), BLOCK)]
+
+
+def middle_sized(seed: int) -> Instance:
+    """Some hundred builds per pool, and limits, racks, power supplies and drives that bind."""
+    rng = Random(f"apart {seed}")
+    size = Size(
+        rng.randint(1, 3), rng.randint(1, 4), rng.randint(1, 2), rng.randint(2, 3), rng.randint(2, 4), (3, 4, 6)
+    )
+    placement = rng.choice(("pooled", "pooled", "pooled", "local"))
+    case = placement + rng.choice(("", "", "-spare", "-kinds"))
+    instance = make_sized(size, case, rng)
+    scenario, catalog = instance.scenario, instance.shelf.catalog
+    cluster = replace(catalog.cluster, rack_w=rng.choice((15_000, 24_000, 40_000)))
+    gpus = {name: replace(part, power_w=rng.randint(500, 560)) for name, part in catalog.gpus().items()}
+    chassis = {name: _tight(part, rng) for name, part in catalog.chassis().items()}
+    parts = {**catalog.parts, "gpu": gpus, "chassis": chassis}
+    limits = Limits(
+        power_w=rng.randint(60, 400) * 1000 if rng.random() < 0.2 else None,
+        rack_units=rng.randint(30, 200) if rng.random() < 0.2 else None,
+        budget=Money("USD", rng.randint(150, 1_000) * 1_000_000) if rng.random() < 0.1 else None,
+    )
+    rates = scenario.workload.rates
+    if rates is not None and rng.random() < 0.5:
+        # Many turns: drives and fabric cards then limit what groups host.
+        rates = replace(rates, turns_per_hour=rates.turns_per_hour * rng.choice((2, 4)), cold_fraction=Fraction(1, 2))
+    scenario = replace(
+        scenario,
+        workload=replace(scenario.workload, users=round(20 * 2 ** rng.uniform(0, 6.5)), rates=rates),
+        limits=limits,
+        fleet=replace(scenario.fleet, max_nodes=rng.randint(4, 20) if rng.random() < 0.15 else None),
+        objective=rng.choice(("capex", "capex", "nodes")),
+    )
+    shelf = replace(instance.shelf, catalog=replace(catalog, cluster=cluster, parts=parts))
+    return Instance(scenario, shelf)
+
+
+def _tight(chassis: Chassis, rng: Random) -> Chassis:
+    """Return the chassis with power supplies that bear some pairs of memory and drives, not all."""
+    watts = chassis.base_w + chassis.n_gpus * rng.randint(500, 560) + 800 + rng.randint(150, 900)
+    return replace(chassis, psus=4, spare_psus=0, psu_w=watts // 4)
+
+
+def answer(instance: Instance) -> tuple[object, ...]:
+    """Return status, both objectives and a proof that the plan holds; the status alone where there is none."""
+    try:
+        found = solve_scenario(instance.scenario, instance.shelf)
+    except InfeasibleError:
+        return ("infeasible",)
+    verify(found.problem, found.outcome.counts)
+    return (found.outcome.status, found.outcome.value, found.outcome.bound, found.capex, found.nodes)
+
+
+def listed(instance: Instance, monkeypatch: pytest.MonkeyPatch) -> tuple[object, ...]:
+    """Return the answer over every build of every core, made before cores were compared."""
+    find = planning.find_candidates
+
+    def every(*words: object) -> Candidates:
+        found = find(*words)  # type: ignore[arg-type]
+        return replace(found, every=tuple(found.every))
+
+    with monkeypatch.context() as patch:
+        patch.setattr(separation, "PLAIN_UP_TO", LISTED)
+        patch.setattr(planning, "find_candidates", every)
+        return answer(instance)
+
+
+def differing(seeds: range, monkeypatch: pytest.MonkeyPatch) -> list[object]:
+    found = []
+    for seed in seeds:
+        instance = middle_sized(seed)
+        expected = listed(instance, monkeypatch)
+        monkeypatch.setattr(separation, "PLAIN_UP_TO", APART)
+        told = answer(instance)
+        if told != expected:
+            found.append((seed, told, expected))
+    return found
+
+
+@pytest.mark.parametrize("seeds", blocks(SEEDS), ids=str)
+def test_parts_give_the_plan_of_all_builds(seeds: range, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert differing(seeds, monkeypatch) == []
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("seeds", blocks(LONG_SEEDS), ids=str)
+def test_parts_give_the_plan_of_all_builds_long(seeds: range, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert differing(seeds, monkeypatch) == []
+
+
+def pooled(seed: int) -> bool:
+    known = answered(seed)
+    return known is not None and known[0].scenario.tiers.placement == "pooled"
+
+
+@pytest.mark.parametrize("seeds", [range(i, i + 25) for i in range(0, 100, 25)], ids=str)
+def test_parts_give_the_best_of_all_fleets(seeds: range, monkeypatch: pytest.MonkeyPatch) -> None:
+    # The same against the enumeration of every fleet: tiny instances with every rule.
+    asked = []
+    run = separation.Search.run
+
+    def counted(*words: object) -> object:
+        asked.append(words)
+        return run(*words)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(separation, "PLAIN_UP_TO", APART)
+    monkeypatch.setattr(separation.Search, "run", counted)
+    assert [fault for seed in seeds if pooled(seed) for fault in faults(seed, "highs")] == []
+    assert asked
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("seeds", [range(i, i + 25) for i in range(10_000, 12_000, 25)], ids=str)
+def test_parts_give_the_best_of_all_fleets_long(seeds: range, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(separation, "PLAIN_UP_TO", APART)
+    assert [fault for seed in seeds if pooled(seed) for fault in faults(seed, "highs")] == []
+
+
+def test_the_instances_bind(monkeypatch: pytest.MonkeyPatch) -> None:
+    # Cores are refined, parts excluded, pools pruned somewhere among the instances.
+    told: list[Solved] = []
+    exact, other = [], []
+    tokens, require = separation.Parts.tokens, separation.Separate.require_other
+
+    def seen(self: separation.Parts, some: set[int]) -> object:
+        exact.append(len(some))
+        return tokens(self, some)
+
+    monkeypatch.setattr(separation, "PLAIN_UP_TO", APART)
+    monkeypatch.setattr(separation.Parts, "tokens", seen)
+    monkeypatch.setattr(separation.Separate, "require_other", lambda *words: (other.append(1), require(*words)))
+    for seed in SEEDS:
+        try:
+            instance = middle_sized(seed)
+            told.append(solve_scenario(instance.scenario, instance.shelf))
+        except InfeasibleError:
+            continue
+    assert any(exact)
+    assert other
+    assert {found.scenario.tiers.placement for found in told} == {"local", "pooled"}
