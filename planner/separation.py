@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import product
 from typing import Literal
@@ -26,7 +26,7 @@ from planner.formulation.uniform import Triple, best_uniform
 from planner.interrupts import interrupted
 from planner.problem import Problem, Situation
 from planner.solve import Outcome, optimise, solve
-from planner.solvers import row_prices, version
+from planner.solvers import Answer, row_prices, version
 
 PLAIN_UP_TO = 4000
 """Pairs of memory and drives over all cores up to which builds are listed."""
@@ -89,7 +89,7 @@ class Search:
         start = time.monotonic()
         self._begin(pools)
         asked = [_Pool(parts, self._promise(parts)) for parts in pools]
-        self._finish(asked, 0)
+        self._finish(asked, self._step)
         stopped = [pool.bound for pool in asked if pool.stopped]
         if self.best is None:
             if interrupted():
@@ -132,72 +132,80 @@ class Search:
         """Return the first objective of the best plan so far."""
         return None if self.best is None else self.best[1].value
 
-    def _break_ties(self, pools: Sequence[_Pool]) -> None:
-        """Look for plans that are as good, and better in the second objective, in the pools that may have any."""
-        most = self._least(0)
-        tied = [replace(pool, bound=0, done=False) for pool in pools if pool.bound <= most]
-        self._finish(tied, 1)
+    def _least(self) -> float:
+        """Return the first objective of the best plan so far, infinite without one."""
+        return math.inf if self.best is None else self.best[1].value
 
-    def _least(self, stage: int) -> float:
-        """Return the best value of an objective so far."""
-        return math.inf if self.best is None else self._values(self.best)[stage]
-
-    def _finish(self, pools: Sequence[_Pool], stage: int) -> None:
-        while left := [pool for pool in pools if not pool.done]:
-            pool = min(left, key=lambda pool: pool.bound)
-            if pool.bound > self._least(stage):
-                return
+    def _finish(self, pools: Sequence[_Pool], step: Callable[[_Pool], None]) -> None:
+        while left := [pool for pool in pools if not pool.done and pool.bound <= self._least()]:
             if self._is_over():
                 for each in left:
                     each.done = each.stopped = True
                 return
-            self._step(pool, stage)
+            step(min(left, key=lambda pool: pool.bound))
 
-    def _step(self, pool: _Pool, stage: int) -> None:
+    def _step(self, pool: _Pool) -> None:
         """Ask one pool for its bound, and for a plan of the parts in use.
 
-        In the first stage plans as good as the best are let in: where there are none either, the
-        second need not ask. There plans must be as good as the best in the first objective, and
-        better in the second.
+        Plans as good as the best are let in: where there are none either, nobody need ask for ties.
         """
-        made = make_separate(pool.parts, pool.parts.tokens(pool.exact), self._known())
+        made = self._made(pool)
         if made is None:
             pool.done, pool.bound = True, _NEVER
             return
-        self._narrow(made, stage)
-        terms = made.stages()[stage]
+        terms = made.stages()[0]
         answer = optimise(made.program, terms, self.solver, self._left())
         if answer.status == "infeasible":
-            pool.done, pool.bound = True, int(min(self._least(stage) + 1, _NEVER))
+            pool.done, pool.bound = True, int(min(self._least() + 1, _NEVER))
             return
         proven = answer.status == "optimal"
         if proven:
             pool.bound = max(pool.bound, sum(c * answer.values[i] for i, c in terms.items()))
         elif answer.bound is not None and math.isfinite(answer.bound):
             pool.bound = max(pool.bound, math.floor(answer.bound))
-        if answer.status == "nothing":
-            pool.done = pool.stopped = True
-            return
-        self._try(pool.parts, _triples(pool.parts, made.support(answer.values)))
-        loose = {
-            token.way
-            for token, var in zip(made.tokens, made.cores, strict=True)
-            if answer.values[var] and not token.exact
-        }
-        pool.exact |= loose
-        if self._least(stage) <= pool.bound:
+        loose = self._use(pool, made, answer)
+        if self._least() <= pool.bound:
             pool.done = True
         elif not proven or not loose:
             pool.done = pool.stopped = True
 
-    def _narrow(self, made: Separate, stage: int) -> None:
-        """Leave only what is as good as the best, and in the second stage better there."""
-        if self.best is None:
+    def _break_ties(self, pools: Sequence[_Pool]) -> None:
+        """Look for plans that are as good, and better in the second objective, in the pools that may have any."""
+        most = self._least()
+        self._finish([replace(pool, done=False) for pool in pools if pool.bound <= most], self._step_of_ties)
+
+    def _step_of_ties(self, pool: _Pool) -> None:
+        """Ask one pool for a plan that is as good as the best, and better in the second objective.
+
+        Cost is minimised in either case, the other objective is a row: solvers bound cost far
+        better than nodes. The best plan gets better until there is no other.
+        """
+        assert self.best is not None
+        made, before = self._made(pool), self._values(self.best)
+        if made is None:
+            pool.done = True
             return
-        terms, (first, second) = made.stages(), self._values(self.best)
-        made.program.add_row("keep", terms[0], "<=", first)
-        if stage == 1:
-            made.program.add_row("below", terms[1], "<=", second - 1)
+        made.program.add_row("below", made.stages()[1], "<=", before[1] - 1)
+        answer = optimise(made.program, made.capex_terms(), self.solver, self._left())
+        loose = self._use(pool, made, answer)
+        pool.done = not loose and self._values(self.best) == before
+
+    def _made(self, pool: _Pool) -> Separate | None:
+        """Return the program of a pool, with only what is as good as the best."""
+        made = make_separate(pool.parts, pool.parts.tokens(pool.exact), self._known())
+        if made is not None and self.best is not None:
+            made.program.add_row("keep", made.stages()[0], "<=", self.best[1].value)
+        return made
+
+    def _use(self, pool: _Pool, made: Separate, answer: Answer) -> bool:
+        """Put the parts of an answer together to plans; return whether any core in use was not told exactly."""
+        if answer.status not in ("optimal", "feasible"):
+            return False
+        self._try(pool.parts, _triples(pool.parts, made.support(answer.values)))
+        used = (token for token, var in zip(made.tokens, made.cores, strict=True) if answer.values[var])
+        loose = {token.way for token in used if not token.exact}
+        pool.exact |= loose
+        return bool(loose)
 
     def _values(self, best: Found) -> tuple[int, int]:
         """Return both objectives of a plan."""

@@ -169,7 +169,7 @@ def test_the_instances_bind(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(separation.Parts, "tokens", seen)
     monkeypatch.setattr(separate, "add_slots", lambda *words: (slots.append(1), add(*words))[1])
     monkeypatch.setattr(separation.Search, "run", lambda self, pools: (asked.extend(pools), run(self, pools))[1])
-    monkeypatch.setattr(separation.Search, "_step", lambda self, pool, n: (steps.append(pool), step(self, pool, n))[1])
+    monkeypatch.setattr(separation.Search, "_step", lambda self, pool: (steps.append(pool), step(self, pool))[1])
     for seed in SEEDS:
         try:
             instance = middle_sized(seed)

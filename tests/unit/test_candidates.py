@@ -9,11 +9,13 @@ import pytest
 
 from planner import dominance
 from planner.candidates import find_candidates, populations
+from planner.constraints import GROUP_LIMITS
 from planner.cores import Rejections, cores, offer
 from planner.dominance import undominated
 from planner.eligibility import vendor_fault
 from planner.errors import InfeasibleError, InputError, PriceMissingError
 from planner.planning import pricing_of
+from planner.problem import Situation
 from planner.scenario import Fleet, Scenario
 from tests.unit import tiny
 from tests.unit.tiny import GIB, shelf, shipped
@@ -160,3 +162,16 @@ def test_reason_that_decides_is_told() -> None:
     late = replace(scenario, service=replace(scenario.service, first_token_s=0))
     with pytest.raises(InfeasibleError, match="first token later"):
         found(late)
+
+
+@pytest.mark.parametrize("kind", [limit.kind for limit in GROUP_LIMITS.values() if limit.depends != "core"])
+@pytest.mark.parametrize("name", ["report-real", "pooled-deepseek"])
+def test_what_a_session_needs_is_asked_once_per_core(kind: str, name: str) -> None:
+    # Halves ask it of a build without memory and drives, for all populations of a chassis.
+    scenario, limit = shipped(name), GROUP_LIMITS[kind]
+    at = Situation.of(scenario)
+    if not limit.active(at):
+        return
+    for build in find_candidates(scenario, shelf(), pricing_of(scenario, shelf())).every:
+        bare = replace(build, dimms=0, drive=None, drives=0)
+        assert limit.need(bare, at) == limit.need(build, at), build.name
