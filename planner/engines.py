@@ -394,6 +394,8 @@ class Cache:
         What the product really moves of the nominal bandwidth.
     load_ceiling : Fraction
         Share of that which may be planned.
+    write_amplification : Fraction
+        Bytes that flash cells take per byte that the product writes, at the size of its writes.
     """
 
     kind: Literal["cache"] = "cache"
@@ -413,6 +415,7 @@ class Cache:
     drive_read_fraction: Share
     drive_write_fraction: Share
     load_ceiling_fraction: Share
+    write_amplification: Number
     source: tuple[Text, ...] = ()
     evidence: Mapping[str, Evidence] = field(default_factory=dict)
     note: str = ""

@@ -148,6 +148,8 @@ class Drive(Part):
         Bays it fits.
     dwpd : Fraction
         Rated drive writes per day over the warranty.
+    warranty_years : int or None
+        For how long that is rated; None where it is not known, and then taken to be five years.
     """
 
     kind: Literal["drive"] = "drive"
@@ -158,6 +160,7 @@ class Drive(Part):
     read_bytes_per_s: BytesPerSecond
     write_bytes_per_s: BytesPerSecond
     dwpd: Number
+    warranty_years: Count | None = None
     power_w: Watts
 
 

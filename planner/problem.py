@@ -8,11 +8,12 @@ from fractions import Fraction
 
 from planner.build import Build, group_pieces
 from planner.costs import Pricing, cluster_line_power_w, group_drivers, tco_line_cents
-from planner.demand import turns_per_s
+from planner.demand import sessions_of, turns_per_s
+from planner.flows import Flows, flows_of
 from planner.hardware import ClusterLine
 from planner.program import Program
 from planner.scenario import Scenario, services_of
-from planner.workload import Sessions, count_sessions
+from planner.workload import Sessions
 
 
 @dataclass(frozen=True)
@@ -21,6 +22,8 @@ class Situation:
 
     Attributes
     ----------
+    flows : Flows
+        What one turn moves.
     parts : tuple of Situation
         Of a plan of several services one each; sessions are then theirs alone.
     """
@@ -28,14 +31,16 @@ class Situation:
     scenario: Scenario
     sessions: Sessions
     turns_per_s: Fraction
+    flows: Flows
     parts: tuple[Situation, ...] = ()
 
     @classmethod
     def of(cls, scenario: Scenario) -> Situation:
         """Count sessions and turns once, and those of each service."""
-        sessions = count_sessions(scenario.workload)
+        sessions = sessions_of(scenario)
         parts = tuple(map(cls.of, services_of(scenario))) if scenario.services else ()
-        return cls(scenario, sessions, turns_per_s(scenario, sessions), parts)
+        turns = turns_per_s(scenario, sessions)
+        return cls(scenario, sessions, turns, flows_of(scenario), parts)
 
     @property
     def services(self) -> tuple[Situation, ...]:

@@ -268,6 +268,8 @@ class Limits:
         Part id to the most in a plan, machines and cluster lines together.
     deliver_by : str or None
         Parts of machines that come later are left out. Ordered on the price book's `as_of`.
+    drive_wear_fraction : Fraction
+        Share of what drives are rated to be written that may be planned over the term.
     lead_time_days : int or None
         Counted for parts whose price says none; None for leaving them out.
     """
@@ -284,6 +286,7 @@ class Limits:
     maximum: Stock = field(default_factory=dict)
     deliver_by: Day | None = None
     lead_time_days: Days | None = None
+    drive_wear_fraction: Share = Fraction(4, 5)
 
 
 @record

@@ -14,6 +14,7 @@ from planner.constraints import (
     minimum,
     nodes,
     nvme,
+    nvme_endurance,
     nvme_read,
     nvme_write,
     owned,
@@ -32,6 +33,6 @@ from planner.constraints.base import FLEET_RULES, GROUP_LIMITS, Check, FleetRule
 __all__ = [
     "FLEET_RULES", "GROUP_LIMITS", "Check", "FleetRule", "GroupLimit", "budget", "build_nodes", "builds",
     "decode", "dram", "fabric", "first_token", "gpu_models", "hbm", "host_link", "minimum", "nodes", "nvme",
-    "nvme_read", "nvme_write", "owned", "pools", "power", "prefill", "rack_units", "racks", "reach", "sessions",
-    "spare_racks", "stock", "sustained",
+    "nvme_endurance", "nvme_read", "nvme_write", "owned", "pools", "power", "prefill", "rack_units", "racks", "reach",
+    "sessions", "spare_racks", "stock", "sustained",
 ]  # fmt: skip

@@ -18,7 +18,20 @@ from planner.program import Program
 from planner.registry import Registry
 
 Unit = Literal[
-    "sessions", "B", "B/s", "tokens/s", "ms", "W", "RU", "nodes", "cents", "pieces", "builds", "models", "racks"
+    "sessions",
+    "B",
+    "B/s",
+    "B/day",
+    "tokens/s",
+    "ms",
+    "W",
+    "RU",
+    "nodes",
+    "cents",
+    "pieces",
+    "builds",
+    "models",
+    "racks",
 ]
 Depends = Literal["core", "host", "drives"]
 

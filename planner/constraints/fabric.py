@@ -21,7 +21,7 @@ class Fabric:
     kind = "fabric"
     label = "fabric (pooled tiers)"
     unit: Unit = "B/s"
-    formula = "h * turns / open * resumed bytes * copies <= nodes * cards * 1/2"
+    formula = "h * turns / open * loaded share * resumed bytes * copies <= nodes * cards * 1/2"
     depends: Depends = "core"
 
     def active(self, at: Situation) -> bool:
@@ -36,4 +36,4 @@ class Fabric:
     def need(self, build: Build, at: Situation) -> Fraction:
         """Return bytes per second per open session: any turn may find its session elsewhere."""
         size = build.core.footprint
-        return at.turns_per_s / at.open * size.resume_bytes * size.copies
+        return at.turns_per_s / at.open * at.flows.loaded * size.resume_bytes * size.copies

@@ -17,7 +17,9 @@ class NvmeRead:
     kind = "nvme_read"
     label = "drive reads (resume)"
     unit: Unit = "B/s"
-    formula = "h * turns / open * cold share * resumed bytes * copies <= nodes * drives * read * efficiency * ceiling"
+    formula = (
+        "h * turns / open * share from drives * resumed bytes * copies <= nodes * drives * read * efficiency * ceiling"
+    )
     depends: Depends = "drives"
 
     def active(self, at: Situation) -> bool:
@@ -31,9 +33,6 @@ class NvmeRead:
         return int(build.n_nodes * effective)
 
     def need(self, build: Build, at: Situation) -> Fraction:
-        """Return bytes per second per open session; all turns where host memory holds nothing."""
-        rates = at.scenario.workload.rates
-        assert rates is not None
+        """Return bytes per second per open session, of the turns whose session is on drives alone."""
         size = build.core.footprint
-        cold = Fraction(1) if at.scenario.tiers.dram == "none" else rates.cold_fraction
-        return at.turns_per_s / at.open * cold * size.resume_bytes * size.copies
+        return at.turns_per_s / at.open * at.flows.from_nvme * size.resume_bytes * size.copies

@@ -1,4 +1,4 @@
-"""Drive writes: with write-all, every new token of every turn."""
+"""Drive writes: every new token of every turn, at once or when its session goes cold."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from fractions import Fraction
 from planner import topology
 from planner.build import Build
 from planner.constraints.base import Depends, Unit, group_limit
-from planner.demand import stored_tokens_per_turn
 from planner.problem import Situation
 
 
@@ -18,14 +17,12 @@ class NvmeWrite:
     kind = "nvme_write"
     label = "drive writes (store)"
     unit: Unit = "B/s"
-    formula = (
-        "h * turns / open * (new + answer tokens) * rate * copies <= nodes * drives * write * efficiency * ceiling"
-    )
+    formula = "h * turns / open * stored tokens * rate * copies <= nodes * drives * write * efficiency * ceiling"
     depends: Depends = "drives"
 
     def active(self, at: Situation) -> bool:
         """Return whether drives are written at known rates."""
-        return at.turns_per_s > 0 and at.scenario.tiers.nvme == "write-all"
+        return at.turns_per_s > 0 and at.scenario.tiers.nvme != "none"
 
     def have(self, build: Build, at: Situation) -> int:
         """Return what the drives really write, at the planned load."""
@@ -35,6 +32,5 @@ class NvmeWrite:
 
     def need(self, build: Build, at: Situation) -> Fraction:
         """Return bytes per second per open session: the answer is stored as the next prompt."""
-        tokens = stored_tokens_per_turn(at.scenario)
         size = build.core.footprint
-        return at.turns_per_s / at.open * tokens * size.kv.rate * size.copies
+        return at.turns_per_s / at.open * at.flows.stored_tokens * size.kv.rate * size.copies

@@ -17,7 +17,10 @@ class Prefill:
     kind = "prefill"
     label = "prefill (FLOP/s)"
     unit: Unit = "tokens/s"
-    formula = "h * turns / open * (new tokens + chunk / 2) <= gpus * peak * efficiency / FLOP per token * ceiling"
+    formula = (
+        "h * turns / open * (new + lost tokens + loaded share * chunk / 2)"
+        " <= gpus * peak * efficiency / FLOP per token * ceiling"
+    )
     depends: Depends = "core"
 
     def active(self, at: Situation) -> bool:
@@ -31,8 +34,6 @@ class Prefill:
         return int(rate * build.core.engine.service.load_ceiling_fraction)
 
     def need(self, build: Build, at: Situation) -> Fraction:
-        """Return tokens per second per open session; a chunk's unstored tail is prefilled again."""
-        rates = at.scenario.workload.rates
-        assert rates is not None
+        """Return tokens per second per open session: new ones, a chunk's unstored tail, lost contexts."""
         again = Fraction(build.cache.chunk_tokens, 2)
-        return at.turns_per_s / at.open * (rates.new_tokens + again)
+        return at.turns_per_s / at.open * (at.flows.new_tokens + at.flows.loaded * again + at.flows.again_tokens)

@@ -16,6 +16,7 @@ import itertools
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import Any
 
 from planner.build import Build
@@ -322,7 +323,11 @@ class World:
 
 
 def _bare(scenario: Scenario) -> Scenario:
-    return replace(scenario, tiers=replace(scenario.tiers, dram="none", nvme="none", placement="local"))
+    load = scenario.workload
+    # Nothing is loaded and nothing lost: as if each session were still in GPU memory.
+    rates = load.rates and replace(load.rates, cold_fraction=Fraction(0), in_gpu_fraction=Fraction(1))
+    tiers = replace(scenario.tiers, dram="none", nvme="none", placement="local")
+    return replace(scenario, tiers=tiers, workload=replace(load, rates=rates))
 
 
 def _can_grow(build: Build) -> bool:

@@ -90,6 +90,7 @@ def format_amount(value: int, check: Check, currency: str) -> str:
     formats: dict[str, Callable[[int], str]] = {
         "B": format_bytes,
         "B/s": format_rate,
+        "B/day": lambda amount: f"{format_bytes(amount)}/day",
         "W": format_watts,
         "cents": lambda cents: format_money(cents, currency),
     }

@@ -178,6 +178,7 @@ def _cache(rng: Random) -> Cache:
         host_fraction=_share(rng, 60, 95), staging_prefixes=rng.randint(0, 3),
         host_link_fraction=_share(rng, 20, 90), drive_read_fraction=_share(rng, 30, 90),
         drive_write_fraction=_share(rng, 30, 90), load_ceiling_fraction=_share(rng, 50, 100),
+        write_amplification=Fraction(rng.randint(100, 150), 100),
     )  # fmt: skip
 
 
@@ -238,7 +239,7 @@ def _drive(rng: Random, name: str, role: str) -> Drive:
     return Drive(
         id=name, name="N", vendor="V", role=role, form_factors=("u2",), capacity_bytes=rng.randint(16, 60) * GB,  # type: ignore[arg-type]
         read_bytes_per_s=rng.randint(2, 14) * GB // 2, write_bytes_per_s=rng.randint(2, 20) * GB // 10,
-        dwpd=Fraction(1), power_w=rng.randint(5, 25),
+        dwpd=Fraction(rng.randint(1, 30), 10), power_w=rng.randint(5, 25),
     )  # fmt: skip
 
 
@@ -375,6 +376,8 @@ def _workload(rng: Random) -> Workload:
         rates = Rates(
             turns_per_hour=Fraction(rng.randint(10, 400)), new_tokens=rng.randint(100, 2_000),
             answer_tokens=rng.randint(50, 500), cold_fraction=_share(rng, 0, 60),
+            in_gpu_fraction=_share(rng, 0, 40) if _maybe(rng, 0.3) else Fraction(0),
+            hours_per_day=Fraction(rng.randint(1, 24)),
         )  # fmt: skip
     return Workload(
         users=rng.randint(2, 24), sessions_per_user=per_user, active_per_user=rng.randint(0, per_user),

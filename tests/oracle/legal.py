@@ -82,10 +82,19 @@ def key_of(build: Build) -> Key:
 def count_people(scenario: Scenario) -> People:
     load, tiers = scenario.workload, scenario.tiers
     total, active = load.users * load.sessions_per_user, load.users * load.active_per_user
-    duty = 1 if load.duty_fraction is None else load.duty_fraction
+    duty: Fraction | int = 1 if load.duty_fraction is None else load.duty_fraction
+    promised = scenario.service
+    if load.duty_fraction is None and load.rates and promised:
+        # Little's law: turns per second times the seconds of each at the promised speed.
+        each = promised.first_token_s + Fraction(load.rates.answer_tokens, promised.decode_tokens_per_s)
+        duty = min(Fraction(1), load.rates.turns_per_hour / 3600 * each)
     flying = load.in_flight if load.in_flight is not None else active * duty
     warm = math.ceil((total - active) * (load.warm_fraction or 0))
-    kept = active + warm + math.ceil((total - active - warm) * load.retained_fraction)
+    kept = (
+        active
+        + warm
+        + math.ceil((total - active - warm) * (1 if load.retained_fraction is None else load.retained_fraction))
+    )
     spilled = kept - active - (0 if tiers.dram == "none" else warm)
     return People(
         open=total,
@@ -415,17 +424,35 @@ class LegalBuilds:
             bounds.append(self.most(self.decode_slots(way), flying))
         if turns:
             flops = self.prefill_rate(way) * self.engine.service.load_ceiling_fraction
-            bounds.append(
-                self.most(math.floor(flops), turns * (rates.new_tokens + Fraction(self.cache.chunk_tokens, 2)))
-            )
+            where = self.where()
+            loaded = where["dram"] + where["nvme"]
+            tokens = rates.new_tokens + loaded * Fraction(self.cache.chunk_tokens, 2) + self.again(where)
+            bounds.append(self.most(math.floor(flops), turns * tokens))
             if self.offloads():
                 links = way.nodes * self.links(way) * self.cache.host_link_fraction * ceiling
-                bounds.append(self.most(math.floor(links), turns * size.resume))
+                bounds.append(self.most(math.floor(links), turns * loaded * size.resume))
             if self.pooled:
                 nic = self.catalog.nics()[self.catalog.cluster.fabric_nic]
                 cards = Fraction(way.nodes * way.fabric * nic.ports * nic.port_bytes_per_s, 2)
-                bounds.append(self.most(math.floor(cards), turns * size.resume))
+                bounds.append(self.most(math.floor(cards), turns * loaded * size.resume))
         return min(bounds)
+
+    def where(self) -> dict[str, Fraction]:
+        """Return the shares of turns by where their session still is; the rest is lost."""
+        load, tiers = self.scenario.workload, self.scenario.tiers
+        cold, gpu = load.rates.cold_fraction, load.rates.in_gpu_fraction
+        kept = Fraction(1) if load.retained_fraction is None else load.retained_fraction
+        found = {"gpu": gpu, "dram": Fraction(0), "nvme": Fraction(0)}
+        if tiers.dram != "none":
+            found["dram"] = 1 - gpu - cold
+        if tiers.nvme != "none":
+            found["nvme"] = cold * kept if tiers.dram != "none" else 1 - gpu - cold * (1 - kept)
+        return found
+
+    def again(self, where: dict[str, Fraction]) -> Fraction:
+        """Return the tokens of lost contexts that a turn prefills again on average."""
+        own = self.scenario.workload.context.planned_tokens - prefix_length(self.scenario)
+        return (1 - sum(where.values())) * own
 
     def offloads(self) -> bool:
         return (self.scenario.tiers.dram, self.scenario.tiers.nvme) != ("none", "none")
@@ -555,12 +582,17 @@ class LegalBuilds:
         if turns:
             rates, ceiling = self.scenario.workload.rates, self.cache.load_ceiling_fraction
             read = way.nodes * (drives * drive.read_bytes_per_s if drive else 0) * self.cache.drive_read_fraction
-            cold = 1 if tiers.dram == "none" else rates.cold_fraction
-            bounds.append(self.most(math.floor(read * ceiling), turns * cold * size.resume))
-            if tiers.nvme == "write-all":
-                write = way.nodes * (drives * drive.write_bytes_per_s if drive else 0) * self.cache.drive_write_fraction
-                tokens = rates.new_tokens + rates.answer_tokens
-                bounds.append(self.most(math.floor(write * ceiling), turns * tokens * size.rate * size.copies))
+            where = self.where()
+            bounds.append(self.most(math.floor(read * ceiling), turns * where["nvme"] * size.resume))
+            write = way.nodes * (drives * drive.write_bytes_per_s if drive else 0) * self.cache.drive_write_fraction
+            tokens = rates.new_tokens + rates.answer_tokens + self.again(where)
+            bounds.append(self.most(math.floor(write * ceiling), turns * tokens * size.rate * size.copies))
+            # A day at the mean rate, against what the drives are rated for over the term.
+            rated = way.nodes * drives * (drive.capacity_bytes * drive.dwpd * 5 if drive else 0)
+            lasting = rated * self.scenario.limits.drive_wear_fraction / self.scenario.finance.years
+            mean = turns / self.scenario.workload.peak_over_mean * 3600 * rates.hours_per_day
+            daily = mean * tokens * size.rate * size.copies * self.cache.write_amplification
+            bounds.append(self.most(math.floor(lasting), daily))
         return min(bounds)
 
     def in_time(self, way: Way, size: Size, drive: Drive | None, drives: int) -> bool:

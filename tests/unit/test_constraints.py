@@ -43,6 +43,8 @@ BY_HAND = {
     "nvme_read": (2 * GB, Fraction(4 * MIB, 2000), 4768371),
     # 2 x 2 GB/s x 25 % x 50 %; 768 tokens of 4,096 B a turn.
     "nvme_write": (GB // 2, Fraction(768 * 4096, 200), 158945),
+    # 2 x 1 TB x 1 DWPD x 5 years over 2 x 80 %; 432 turns a day of 768 x 4,096 B x 1.25.
+    "nvme_endurance": (4 * 10**12, Fraction(432 * 768 * 4096 * 5, 4), 11773),
     # 2 x 100 TFLOP/s x 50 % over 2 x 18,346,496 + 16,777,216 FLOP per token, half planned; 512 + 128 tokens a turn.
     "prefill": (935_100, Fraction(640, 200), 1461093),
     # 1.05 ms from drives, 0.84 ms over a GPU's half of the links, 0.55 ms to prefill 512 tokens: 3 of 1,000 ms.
@@ -75,7 +77,8 @@ def test_group_limit_by_hand(kind: str) -> None:
         ("host_link", {"tiers": Tiers(cache="cache", dram="none", nvme="none")}),
         ("host_link", {"workload": tiny.workload(rates=None)}),
         ("nvme_read", {"tiers": Tiers(cache="cache", nvme="none")}),
-        ("nvme_write", {"tiers": Tiers(cache="cache", nvme="spill")}),
+        ("nvme_write", {"tiers": Tiers(cache="cache", nvme="none")}),
+        ("nvme_endurance", {"tiers": Tiers(cache="cache", nvme="none")}),
         ("prefill", {"workload": tiny.workload(rates=None)}),
         ("first_token", {"service": None}),
         ("fabric", {}),

@@ -158,6 +158,7 @@ NO_RULES = {
     "fleet.owned": "what is there already: it takes nothing away",
     "limits.rack_power": "what a rack of the site is",
     "limits.rack_height": "what a rack of the site is",
+    "limits.drive_wear": "how much of a drive's rating is used up: turns per hour give way to it",
     "workload.rates": "the load; its turns per hour are the knob that prefill, links and drives turn on",
 }
 RULE_RECORDS = ("serving.", "service.", "fleet.", "limits.")
@@ -177,6 +178,7 @@ HELD_BY = {
     "host_link": "workload.rates.turns_per_hour",
     "nvme_read": "workload.rates.turns_per_hour",
     "nvme_write": "workload.rates.turns_per_hour",
+    "nvme_endurance": "workload.rates.turns_per_hour",
     "fabric": "workload.rates.turns_per_hour",
     "minimum": "limits.minimum",
     "build_nodes": "fleet.min_build_nodes",

@@ -104,6 +104,7 @@ def offload(**changes: Any) -> Cache:
         "usable_fraction": 50 * PERCENT, "space_fraction": 80 * PERCENT, "host_fraction": 75 * PERCENT,
         "staging_prefixes": 2, "host_link_fraction": 50 * PERCENT, "drive_read_fraction": 50 * PERCENT,
         "drive_write_fraction": 25 * PERCENT, "load_ceiling_fraction": 50 * PERCENT,
+        "write_amplification": Fraction(5, 4),
     }  # fmt: skip
     return Cache(**(values | changes))
 

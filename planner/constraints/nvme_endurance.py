@@ -1,0 +1,51 @@
+"""Drive endurance: what a day of turns writes against what the drives are rated for over the term."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from planner.build import Build
+from planner.constraints.base import Depends, Unit, group_limit
+from planner.flows import written_per_day
+from planner.hardware import Drive
+from planner.problem import Situation
+
+WARRANTY_YEARS = 5
+"""Over which drives are rated where their entry does not say: data sheets of enterprise drives state
+their writes per day over five years."""
+
+
+def rated_bytes(drive: Drive) -> Fraction:
+    """Return what one drive is rated to be written over its life."""
+    return drive.capacity_bytes * drive.dwpd * 365 * (drive.warranty_years or WARRANTY_YEARS)
+
+
+@group_limit
+class NvmeEndurance:
+    """Bytes per day that a group writes to its drives."""
+
+    kind = "nvme_endurance"
+    label = "drive endurance"
+    unit: Unit = "B/day"
+    formula = (
+        "h * written tokens per day / open * rate * copies * amplification"
+        " <= nodes * drives * capacity * DWPD * warranty / years * wear"
+    )
+    depends: Depends = "drives"
+
+    def active(self, at: Situation) -> bool:
+        """Return whether drives are written at known rates."""
+        return at.turns_per_s > 0 and at.scenario.tiers.nvme != "none"
+
+    def have(self, build: Build, at: Situation) -> int:
+        """Return the bytes per day that are planned for, so that the rating lasts for the term."""
+        if build.drive is None:
+            return 0
+        rated = rated_bytes(build.drive) * at.scenario.limits.drive_wear_fraction
+        return int(build.n_nodes * build.drives * rated / (365 * at.scenario.finance.years))
+
+    def need(self, build: Build, at: Situation) -> Fraction:
+        """Return bytes per day per open session, at the mean rate through the day's hours."""
+        size = build.core.footprint
+        tokens = written_per_day(at.scenario, at.turns_per_s) / at.open
+        return tokens * size.kv.rate * size.copies * build.cache.write_amplification
