@@ -95,6 +95,11 @@ class Serving:
     draft_layers, draft_tokens : int
         Draft (MTP) layers kept loaded for speculation, and tokens proposed per step; as many as
         layers if left out.
+    placement : {'balanced', 'sticky'}
+        Whether a turn goes to any KV pool of its group with room, or to the one that its session
+        was given.
+    overflow_fraction : Fraction
+        With sticky placement, share of the sessions in flight that may find their pool full.
     utilisation_fraction, max_sequences, batched_tokens
         Start-up options of the engines: share of visible memory, and the largest batch in
         sequences and tokens; None for each engine's own defaults.
@@ -107,6 +112,8 @@ class Serving:
     layouts: tuple[Text, ...] = ("any",)
     draft_layers: Whole = 0
     draft_tokens: Whole | None = None
+    placement: Literal["balanced", "sticky"] = "balanced"
+    overflow_fraction: Share = Fraction(1, 20)
     utilisation_fraction: Share | None = None
     max_sequences: Count | None = None
     batched_tokens: Tokens | None = None

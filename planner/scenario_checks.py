@@ -83,6 +83,8 @@ def _launch_faults(scenario: Scenario) -> Iterator[tuple[str, str]]:
     share = scenario.serving.utilisation_fraction
     if share is not None and not 0 < share <= 1:
         yield "serving.utilisation", "expected a share of memory above 0 and up to 100 %"
+    if not 0 < scenario.serving.overflow_fraction <= 1:
+        yield "serving.overflow", "expected a share of sessions above 0 and up to 100 %"
     if scenario.serving.batched_tokens == 0:
         yield "serving.batched", "a step needs at least one token"
 

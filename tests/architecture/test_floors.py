@@ -18,7 +18,7 @@ ROOT = Path(__file__).parents[2]
 FLOORS = [
     *("errors", "units", "datafiles", "evidence", "dominance", "interrupts", "lazy"),
     *("registry", "documents", "fields", "program"),
-    *("attention", "paging", "prices", "profiles", "engines", "enginelogs", "reading", "gaps", "workload"),
+    *("attention", "paging", "prices", "profiles", "engines", "enginelogs", "reading", "gaps", "placement", "workload"),
     *("hardware", "scenario", "split_scenario", "models", "topology", "assembly", "eligibility", "kvcache", "layout"),
     *("weights", "budget", "pool", "copies", "doubts", "importing"),
     *("catalog_checks", "loading", "owned", "layering", "setting_paths", "scenario_checks", "scenario_services"),

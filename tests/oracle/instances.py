@@ -347,7 +347,8 @@ def scenario_of(rng: Random, pooled: bool, parts: dict[str, dict[str, Part]]) ->
         name="random", title="Random", model="model", workload=workload,
         serving=Serving(
             engines=("engine",), weights=rng.choice((("bf16",), ("fp8",), ("bf16", "fp8"))), kv_formats=formats,
-            layouts=layouts,
+            layouts=layouts, placement="sticky" if _maybe(rng, 0.1) else "balanced",
+            overflow_fraction=_share(rng, 1, 30),
         ),
         tiers=tiers, service=service,
         fleet=Fleet(

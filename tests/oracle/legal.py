@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import date
 from fractions import Fraction
+from functools import cache
 
 from planner.build import Build
 from planner.engines import Cache
@@ -184,6 +185,30 @@ class Way:
     @property
     def replicas(self) -> int:
         return self.gpus // (self.tp * self.pp)
+
+
+@cache
+def most_given(total: int, in_flight: int, slots: int, most: Fraction) -> int:
+    """Return the most sessions that one pool may be given, each weight of the binomial made from the one before."""
+
+    def waiting(sessions: int) -> float:
+        p = sessions / total
+        if p == 1:
+            return max(0, in_flight - slots) / in_flight
+        weight, wait = (1 - p) ** in_flight, 0.0
+        for x in range(1, in_flight + 1):
+            weight *= (in_flight - x + 1) / x * p / (1 - p)
+            wait += max(0, x - slots) * weight
+        return wait / (in_flight * p)
+
+    few = [sessions for sessions in range(1, total + 1) if waiting(sessions) <= most] if total <= 60 else []
+    if total <= 60:
+        return max(few, default=0)
+    low, high = 0, total
+    while low < high:
+        middle = (low + high + 1) // 2
+        low, high = (middle, high) if waiting(middle) <= most else (low, middle - 1)
+    return low
 
 
 class LegalBuilds:
@@ -417,7 +442,12 @@ class LegalBuilds:
         if slots == 0:
             return 0
         flying = Fraction(people.in_flight, people.open)
-        bounds = [self.all_parts, self.most(slots, flying)]
+        given = scenario.serving
+        if people.in_flight and given.placement == "sticky":
+            each = most_given(people.open, people.in_flight, slots // way.replicas, given.overflow_fraction)
+            bounds = [self.all_parts, self.most(way.replicas * each, Fraction(1))]
+        else:
+            bounds = [self.all_parts, self.most(slots, flying)]
         turns = people.turns_per_s / people.open
         rates, ceiling = scenario.workload.rates, self.cache.load_ceiling_fraction
         if scenario.service is not None and people.in_flight:

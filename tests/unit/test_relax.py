@@ -153,6 +153,8 @@ NO_RULES = {
     "serving.draft_layers": "how an engine is started",
     "serving.draft": "how an engine is started",
     "serving.utilisation": "how an engine is started",
+    "serving.placement": "how a router works",
+    "serving.overflow": "how a router works",
     "serving.max_sequences": "how an engine is started",
     "serving.batched": "how an engine is started",
     "fleet.owned": "what is there already: it takes nothing away",
