@@ -30,7 +30,7 @@ class Fabric:
 
     def have(self, build: Build, at: Situation) -> int:
         """Return what the cards may be planned for."""
-        cut = topology.fabric(build.core.fabric_nic, build.core.fabric_nics)
+        cut = topology.fabric(build.core.chassis, build.core.fabric_nic, build.core.fabric_nics)
         return int(build.n_nodes * cut.bytes_per_s * PLANNED_SHARE)
 
     def need(self, build: Build, at: Situation) -> Fraction:

@@ -26,7 +26,7 @@ class NvmeRead:
 
     def have(self, build: Build, at: Situation) -> int:
         """Return what the drives really read, at the planned load."""
-        cut = topology.drive_read(build.drive, build.drives)
+        cut = topology.drive_read(build.core.chassis, build.drive, build.drives)
         effective = cut.bytes_per_s * build.cache.drive_read_fraction * build.cache.load_ceiling_fraction
         return int(build.n_nodes * effective)
 

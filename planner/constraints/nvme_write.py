@@ -29,7 +29,7 @@ class NvmeWrite:
 
     def have(self, build: Build, at: Situation) -> int:
         """Return what the drives really write, at the planned load."""
-        cut = topology.drive_write(build.drive, build.drives)
+        cut = topology.drive_write(build.core.chassis, build.drive, build.drives)
         effective = cut.bytes_per_s * build.cache.drive_write_fraction * build.cache.load_ceiling_fraction
         return int(build.n_nodes * effective)
 

@@ -19,13 +19,24 @@ FLOORS = [
     *("errors", "units", "datafiles", "evidence", "dominance", "interrupts", "lazy"),
     *("registry", "documents", "fields", "program"),
     *("attention", "paging", "prices", "profiles", "engines", "enginelogs", "reading", "workload"),
-    *("hardware", "scenario", "split_scenario", "models", "topology", "assembly", "eligibility", "kvcache", "layout"),
+    *(
+        "wiring",
+        "hardware",
+        "scenario",
+        "split_scenario",
+        "models",
+        "topology",
+        "assembly",
+        "eligibility",
+        "kvcache",
+        "layout",
+    ),
     *("weights", "budget", "pool", "copies", "doubts", "importing"),
     *("catalog_checks", "loading", "owned", "scenario_files", "schema"),
     *("demand", "build", "service", "cores", "costs", "problem", "constraints", "objectives", "plan"),
     *("halves", "candidates", "formulation", "verify", "solvers", "solve", "separation", "proof", "caveats", "edges"),
     *("planning", "split", "relax"),
-    *("questions", "render", "views", "cli", "__main__"),
+    *("questions", "render", "drawing", "views", "cli", "__main__"),
 ]
 MOST_LINES = 500
 MOST_LINES_OF_A_FUNCTION = 60
