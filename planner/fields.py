@@ -118,9 +118,10 @@ _NAMES_SCHEMA = {
 def _names(value: object) -> tuple[str, ...]:
     """Read one name or a list of them; ``sw0..3`` stands for four."""
     words = value if isinstance(value, list) else [value]
-    if not words or not all(isinstance(word, str) and word.strip() for word in words):
+    names = [word.strip() for word in words if isinstance(word, str) and word.strip()]
+    if not names or len(names) < len(words):
         raise QuantityError(f"expected names such as 'cpu0', 'sw0..3' or a list of them, found {value!r}")
-    return tuple(name for word in words for name in _range(word.strip()))
+    return tuple(name for word in names for name in _range(word))
 
 
 def _range(word: str) -> Iterator[str]:
