@@ -96,6 +96,6 @@ def _wires(inside: Inside, parts: Sequence[Group], full: set[tuple[str, str]]) -
         for over, width in links:
             yield Wire(over, name, _rate(width), (over, name) in full)
     for group in parts:
-        each = " each" if group.n > 1 else ""
+        many = f"{group.n} x " if group.n > 1 else ""
         ends = (group.at, group.name)
-        yield Wire(*ends, f"{_rate(group.link_bytes_per_s)}{each}", ends in full)
+        yield Wire(*ends, f"{many}{_rate(group.link_bytes_per_s)}", ends in full)

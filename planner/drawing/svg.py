@@ -31,16 +31,16 @@ def svg(drawn: Scene) -> str:
     width, height = where.width, where.height + 20 * len(drawn.captions)
     lines = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:g} {height:g}" width="{width:g}" '
-        f'height="{height:g}" font-family="sans-serif" font-size="11" text-anchor="middle">',
+        f'height="{height:g}" font-family="sans-serif" font-size="11">',
         f"<title>{escape(drawn.title)}</title>",
         f'<rect width="{width:g}" height="{height:g}" fill="#ffffff"/>',
-        f'<text x="{_EDGE}" y="24" font-size="15" text-anchor="start">{escape(drawn.title)}</text>',
+        f'<text x="{_EDGE}" y="24" font-size="15">{escape(drawn.title)}</text>',
         *(line for wire in sorted(drawn.wires, key=lambda w: w.full) for line in _wire(wire, where)),
         *(line for box in drawn.boxes for line in _box(box, where)),
     ]
     for i, caption in enumerate(drawn.captions):
         y = where.height + 20 * i
-        lines.append(f'<text x="{_EDGE}" y="{y:g}" font-size="12" text-anchor="start">{escape(caption)}</text>')
+        lines.append(f'<text x="{_EDGE}" y="{y:g}" font-size="12">{escape(caption)}</text>')
     return "\n".join([*lines, "</svg>"]) + "\n"
 
 
@@ -83,9 +83,10 @@ def _wire(wire: Wire, where: _Places) -> Iterator[str]:
         # Nearer to the outer end, where wires of one box have parted.
         share = 0.5 if y1 == y2 else 0.66
         x, y = x1 + (x2 - x1) * share, y1 + (y2 - y1) * share - (4 if y1 == y2 else 0)
-        halo = 'paint-order="stroke" stroke="#ffffff" stroke-width="3"'
-        fill = f'fill="{_CUT if wire.full else "#333333"}" font-size="10"'
-        yield f'<text x="{x:g}" y="{y:g}" {fill} {halo}>{escape(wire.label)}</text>'
+        half = 2.7 * len(wire.label)
+        yield f'<rect x="{x - half:g}" y="{y - 9:g}" width="{2 * half:g}" height="12" fill="#ffffff"/>'
+        fill = f'fill="{_CUT if wire.full else "#333333"}" font-size="10" text-anchor="middle"'
+        yield f'<text x="{x:g}" y="{y:g}" {fill}>{escape(wire.label)}</text>'
 
 
 def _box(box: Box, where: _Places) -> Iterator[str]:
@@ -95,4 +96,4 @@ def _box(box: Box, where: _Places) -> Iterator[str]:
     yield f'<rect x="{left:g}" y="{top:g}" {size} fill="{_FILLS[box.kind]}" stroke="#555555"/>'
     for i, line in enumerate(box.lines):
         down = y + 4 + 13 * (i - (len(box.lines) - 1) / 2)
-        yield f'<text x="{x:g}" y="{down:g}">{escape(line)}</text>'
+        yield f'<text x="{x:g}" y="{down:g}" text-anchor="middle">{escape(line)}</text>'

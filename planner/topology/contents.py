@@ -75,7 +75,7 @@ class Group:
     @property
     def name(self) -> str:
         """Text that tells it apart from the other groups of a machine."""
-        return f"{self.kind} at {self.at} by {self.link_bytes_per_s}"
+        return f"{self.kind} at {self.at} by {self.link_bytes_per_s / 1e9:g}"
 
 
 def groups(inside: Inside, kind: LeafKind, n: int | None = None) -> tuple[Group, ...]:

@@ -26,8 +26,8 @@ class CutLink:
         Of one of them.
     ends : tuple of str
         Its two ends, the one nearer to the memory first; a group of parts by its name.
-    moving : int
-        Parts behind it that take part in the movement.
+    behind : tuple of (str, int)
+        Groups of parts behind it that take part in the movement, and how many each has.
     what : str
         The kind of those parts.
     """
@@ -36,7 +36,7 @@ class CutLink:
     n: int
     each_bytes_per_s: int
     ends: tuple[str, str]
-    moving: int = 0
+    behind: tuple[tuple[str, int], ...] = ()
     what: str = ""
 
 
@@ -62,7 +62,8 @@ class Cut:
     def text(self) -> str:
         """What limits, e.g. ``4 uplinks of 63 GB/s shared by 8 GPUs``."""
         kinds: dict[tuple[LinkKind, int], list[CutLink]] = {}
-        for link in self.links:
+        order = list(_NAMES)
+        for link in sorted(self.links, key=lambda link: (order.index(link.kind), -link.each_bytes_per_s)):
             kinds.setdefault((link.kind, link.each_bytes_per_s), []).append(link)
         return " and ".join(_words(*key, links, self.twice) for key, links in kinds.items()) or "nothing to move"
 
@@ -93,8 +94,8 @@ def _words(kind: LinkKind, each: int, links: Sequence[CutLink], twice: bool) -> 
         return f"{text} in and out"
     if kind != "uplink":
         return text
-    # What hangs behind several of these links is counted once for each way it has.
-    moving = {link.what: 0 for link in links}
+    # What has several of these links is counted once.
+    sharers: dict[str, dict[str, int]] = {}
     for link in links:
-        moving[link.what] += link.moving
-    return f"{text} shared by {' and '.join(counted(many, what) for what, many in moving.items())}"
+        sharers.setdefault(link.what, {}).update(link.behind)
+    return f"{text} shared by {' and '.join(counted(sum(many.values()), what) for what, many in sharers.items())}"

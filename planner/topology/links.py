@@ -15,4 +15,4 @@ def leaf_link(group: Group, up: bool) -> CutLink:
         "drives": "drive links" if narrow else "drives read" if up else "drives write",
         "nics": "nic links" if narrow else "nics",
     }
-    return CutLink(kinds[group.kind], group.n, each, (group.at, group.name), group.n, group.kind)
+    return CutLink(kinds[group.kind], group.n, each, (group.at, group.name), ((group.name, group.n),), group.kind)

@@ -70,9 +70,9 @@ def _ways(topology: Topology, parts: Sequence[Group], up: bool) -> Iterator[Edge
     """Yield the links from switches to processors, or back."""
     kind = parts[0].kind if parts else ""
     for name, links in topology.parents.items():
-        moving = sum(group.n for group in parts if name in above(topology, group.at))
+        behind = tuple((group.name, group.n) for group in parts if name in above(topology, group.at))
         for over, width in links:
-            link = CutLink("uplink", 1, width, (over, name), moving, kind)
+            link = CutLink("uplink", 1, width, (over, name), behind, kind)
             yield Edge((name, "up"), (over, "up"), link) if up else Edge((over, "down"), (name, "down"), link)
     for cpu in topology.cpus:
         yield Edge((cpu, "up"), (cpu, "in")) if up else Edge((cpu, "out"), (cpu, "down"))

@@ -33,7 +33,8 @@ def tree_cut(topology: Topology, parts: Sequence[Group], up: bool) -> Cut:
         ((above, width),) = topology.parents[name]
         full = below.pop(name, [])
         if width < sum(link.n * link.each_bytes_per_s for link in full):
-            full = [CutLink("uplink", 1, width, (above, name), sum(link.moving for link in full), kind)]
+            behind = tuple(group for link in full for group in link.behind)
+            full = [CutLink("uplink", 1, width, (above, name), behind, kind)]
         below.setdefault(above, []).extend(full)
     links = tuple(link for cpu in topology.cpus for link in below.get(cpu, ()))
     return Cut(sum(link.n * link.each_bytes_per_s for link in links), links)
