@@ -6,12 +6,15 @@ from collections.abc import Iterator, Mapping
 from fractions import Fraction
 
 from planner.build import Build
+from planner.constraints import GROUP_LIMITS
 from planner.cores import Rejections
 from planner.costs import Pricing
 from planner.eligibility import late_fault, region_fault
 from planner.plan import Plan
+from planner.problem import Situation
 from planner.scenario import Scenario
-from planner.units import format_gib, format_money, format_share
+from planner.topology import memory_bytes_per_s
+from planner.units import ceil, format_gib, format_money, format_rate, format_share
 from planner.workload import prefix_share
 
 _MEASURED_SHARING = Fraction(12, 100)
@@ -19,6 +22,11 @@ _MEASURED_SHARING = Fraction(12, 100)
 Mooncake traces)."""
 
 
+_MEMORY_SHARE = Fraction(4, 5)
+"""Share of a socket's nominal memory bandwidth that copies reach; assumed, as streaming tests show."""
+_CROSSINGS = {"host_link": 1, "nvme_read": 1, "nvme_write": 2, "fabric": 2}
+"""How often the bytes of a limit cross the memory: what is stored comes in and goes out again, and
+what another node asks for is read there and written here."""
 _WEAR_SHARE = Fraction(4, 5)
 """Share of the rated drive writes per day above which the plan warns."""
 
@@ -37,6 +45,7 @@ def plan_warnings(
         *_workload(scenario),
         *_busy(plan, scenario),
         *_wear(scenario, fleet),
+        *_memory(scenario, fleet),
         *_prefill(plan),
         *_prices(plan, fleet, pricing),
         *_unpriced(rejected, pricing),
@@ -126,6 +135,30 @@ def _wear(scenario: Scenario, fleet: Mapping[Build, int]) -> Iterator[str]:
             f"drives would be written {float(per_day):.2f} times a day at the mean rate around the clock, rated "
             f"{float(rated):g}; endurance is not a row of the program: check it against your hours of use"
         )
+
+
+def memory_traffic(build: Build, at: Situation) -> tuple[int, int]:
+    """Return what crosses the memory of a group that hosts all it can, and what the memory may be planned for."""
+    limits = [GROUP_LIMITS[kind] for kind in _CROSSINGS if GROUP_LIMITS[kind].active(at)]
+    each = sum((_CROSSINGS[limit.kind] * limit.need(build, at) for limit in limits), Fraction(0))
+    chassis = build.core.chassis
+    socket = memory_bytes_per_s(build.cpu, build.dimm, build.dimms, chassis.n_cpus)
+    have = build.n_nodes * chassis.n_cpus * socket * _MEMORY_SHARE * build.cache.load_ceiling_fraction
+    return ceil(each * build.reach / at.scale), int(have)
+
+
+def _memory(scenario: Scenario, fleet: Mapping[Build, int]) -> Iterator[str]:
+    """Memory traffic at full reach; no row limits it, for at what products reach of links it never binds."""
+    at = Situation.of(scenario)
+    for build in fleet:
+        need, have = memory_traffic(build, at)
+        if need > have:
+            yield (
+                f"host memory of {build.core.chassis.id} with {build.dimms} x {build.dimm.id} would carry "
+                f"{format_rate(need)} in a full group, {format_rate(have)} may be planned: take fewer modules per "
+                "channel, or a processor with more channels; this traffic is not a row of the program"
+            )
+            return
 
 
 def _prefill(plan: Plan) -> Iterator[str]:

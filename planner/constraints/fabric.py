@@ -21,7 +21,7 @@ class Fabric:
     kind = "fabric"
     label = "fabric (pooled tiers)"
     unit: Unit = "B/s"
-    formula = "h * turns / open * resumed bytes * copies <= nodes * cards * 1/2"
+    formula = "h * turns / open * resumed bytes * copies <= nodes * card flow * 1/2"
     depends: Depends = "core"
 
     def active(self, at: Situation) -> bool:

@@ -17,7 +17,7 @@ class NvmeRead:
     kind = "nvme_read"
     label = "drive reads (resume)"
     unit: Unit = "B/s"
-    formula = "h * turns / open * cold share * resumed bytes * copies <= nodes * drives * read * efficiency * ceiling"
+    formula = "h * turns / open * cold share * resumed bytes * copies <= nodes * drive flow * efficiency * ceiling"
     depends: Depends = "drives"
 
     def active(self, at: Situation) -> bool:

@@ -19,7 +19,7 @@ class NvmeWrite:
     label = "drive writes (store)"
     unit: Unit = "B/s"
     formula = (
-        "h * turns / open * (new + answer tokens) * rate * copies <= nodes * drives * write * efficiency * ceiling"
+        "h * turns / open * (new + answer tokens) * rate * copies <= nodes * drive flow * efficiency * ceiling"
     )
     depends: Depends = "drives"
 

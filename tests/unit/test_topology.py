@@ -6,16 +6,19 @@ Raw, one direction: Gen5 x16 63 GB/s, Gen5 x4 15.75, Gen4 x16 31.5, Gen4 x4 7.87
 from __future__ import annotations
 
 from dataclasses import replace
+from fractions import Fraction
 
 import pytest
 
 from planner import topology
+from planner.caveats import _memory, memory_traffic
 from planner.hardware import Chassis
+from planner.problem import Situation
 from planner.topology import MOVEMENTS, Inside, Parts, memory_bytes_per_s, movement_cut, topology_of
 from planner.topology.contents import deal
 from planner.topology.network import network_cut
 from planner.topology.tree import is_tree
-from planner.units import QuantityError, parse_link
+from planner.units import QuantityError, ceil, parse_link
 from planner.wiring import PcieSwitch, Places, Topology, topology_faults
 from tests.unit import tiny
 from tests.unit.tiny import GB
@@ -238,6 +241,19 @@ def test_every_shipped_chassis_answers_every_question(chassis: Chassis) -> None:
         alone, every = movement_cut(machine, movement, 1), movement_cut(machine, movement)
         assert 0 < alone.bytes_per_s <= every.bytes_per_s
         assert sum(link.n * link.each_bytes_per_s for link in every.links) == every.bytes_per_s
+
+
+def test_traffic_of_the_memory_of_a_group() -> None:
+    # Of 20 open sessions each 0.005 turns/s of 4 MiB: loaded once, a tenth from drives, 3 MiB stored in and out.
+    at, build = Situation.of(tiny.scenario()), replace(tiny.build(), reach=100)
+    need, have = memory_traffic(build, at)
+    each = Fraction(4 * 2**20, 200) + Fraction(4 * 2**20, 2000) + 2 * Fraction(3 * 2**20, 200)
+    assert need == ceil(20 * each)
+    # One module on each of two channels at 5,600 MT/s, four fifths of it, half of that planned.
+    assert have == 2 * 5600 * MB * 8 * 2 // 5
+    assert list(_memory(tiny.scenario(), {build: 1})) == []
+    busy = replace(build, reach=have * 5 * 200 // (4 * 2**20))
+    assert "this traffic is not a row" in next(_memory(tiny.scenario(), {busy: 1}))
 
 
 # Widths of links.
