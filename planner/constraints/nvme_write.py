@@ -18,9 +18,7 @@ class NvmeWrite:
     kind = "nvme_write"
     label = "drive writes (store)"
     unit: Unit = "B/s"
-    formula = (
-        "h * turns / open * (new + answer tokens) * rate * copies <= nodes * drive flow * efficiency * ceiling"
-    )
+    formula = "h * turns / open * (new + answer tokens) * rate * copies <= nodes * drive flow * efficiency * ceiling"
     depends: Depends = "drives"
 
     def active(self, at: Situation) -> bool:
