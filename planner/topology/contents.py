@@ -85,16 +85,18 @@ def groups(inside: Inside, kind: LeafKind, n: int | None = None) -> tuple[Group,
     neighbours, so that is careful.
     """
     parts: Parts = getattr(inside, kind)
-    where = deal(inside.topology, kind, parts.n)
-    counts: dict[tuple[str, int], int] = {}
-    for place in where:
-        counts[place] = counts.get(place, 0) + 1
-    if n is not None:
-        counts = _first(counts, n)
     return tuple(
         Group(kind, at, many, link, *(link if own is None else min(own, link) for own in _own(parts)))
-        for (at, link), many in counts.items()
+        for (at, link), many in hung(inside.topology, kind, parts.n, n).items()
     )
+
+
+def hung(topology: Topology, kind: LeafKind, many: int, n: int | None = None) -> dict[tuple[str, int], int]:
+    """Return how many parts hang in each place by a link of one width; see `groups`."""
+    counts: dict[tuple[str, int], int] = {}
+    for place in deal(topology, kind, many):
+        counts[place] = counts.get(place, 0) + 1
+    return counts if n is None else _first(counts, n)
 
 
 def _own(parts: Parts) -> tuple[int | None, int | None]:

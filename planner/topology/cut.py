@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
@@ -48,15 +48,20 @@ class Cut:
     ----------
     bytes_per_s : int
         Nominal, one direction: the most that can flow, which is what these links carry together.
-    links : tuple of CutLink
-        Those that are full; nothing flows around them.
+    find : callable
+        Finds the links that are full. Plans ask for thousands of flows and for few explanations.
     twice : bool
         Whether each byte crosses the memory twice.
     """
 
     bytes_per_s: int
-    links: tuple[CutLink, ...] = ()
+    find: Callable[[], Sequence[CutLink]] = tuple
     twice: bool = False
+
+    @cached_property
+    def links(self) -> tuple[CutLink, ...]:
+        """The links that are full; nothing flows around them."""
+        return tuple(self.find())
 
     @cached_property
     def text(self) -> str:

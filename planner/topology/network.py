@@ -130,4 +130,4 @@ def network_cut(inside: Inside, movement: Movement, n: int | None = None) -> Cut
     value, (near, far) = networkx.minimum_cut(graph, start, end)
     inner = near if start == SOURCE else far
     links = [edge.link for edge in found if edge.link and edge.start in inner and edge.end not in inner]
-    return Cut(int(value), tuple(links), movement.twice)
+    return Cut(int(value), lambda: links, movement.twice)

@@ -8,7 +8,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from planner.topology import MOVEMENTS, Inside, Movement, Parts, movement_cut
-from planner.topology.contents import groups
 from planner.topology.network import SINK, SOURCE, Edge, edges, network_cut
 from planner.topology.tree import tree_cut
 from planner.wiring import PcieSwitch, Places, Topology, topology_faults
@@ -88,7 +87,7 @@ def reaches(found: list[Edge]) -> bool:
 def test_the_sums_of_a_tree_are_its_flow(machine: Inside, movement: Movement) -> None:
     free, up = replace(machine, memory_bytes_per_s=None), movement.sink == "dram"
     for n in (None, 1, 2):
-        sums = tree_cut(free.topology, groups(free, movement.alone, n), up)
+        sums = tree_cut(free, movement.alone, up, n)
         flow = network_cut(free, movement, n)
         assert (sums.bytes_per_s, sums.text) == (flow.bytes_per_s, flow.text)
         assert {link.ends for link in sums.links} == {link.ends for link in flow.links}
