@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
 
-from planner import dominance
+from planner import dominance, topology
 from planner.build import Build, Core
 from planner.constraints import GROUP_LIMITS, reach
 from planner.constraints.dram import tier_gib
@@ -229,7 +229,7 @@ def _halves(
             what = f"{build.dimms} x {build.dimm.id}" if depends == "host" else f"{build.drives} drives"
             rejected.add("limits", f"{build.core.chassis.id}: {what} host nothing")
         else:
-            read = build.drives * build.drive.read_bytes_per_s if build.drive else 0
+            read = topology.drive_read(build.core.chassis, build.drive, build.drives).bytes_per_s
             seconds = drive_seconds(build, at) if promised and depends == "drives" else Fraction(0)
             kinds = tuple(part for part, count in rows if count) if by_part(at) else ()
             adds = _adds(build, depends, rows, pricing, at)

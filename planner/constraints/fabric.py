@@ -21,7 +21,7 @@ class Fabric:
     kind = "fabric"
     label = "fabric (pooled tiers)"
     unit: Unit = "B/s"
-    formula = "h * turns / open * loaded share * resumed bytes * copies <= nodes * cards * 1/2"
+    formula = "h * turns / open * loaded share * resumed bytes * copies <= nodes * card flow * 1/2"
     depends: Depends = "core"
 
     def active(self, at: Situation) -> bool:
@@ -30,7 +30,7 @@ class Fabric:
 
     def have(self, build: Build, at: Situation) -> int:
         """Return what the cards may be planned for."""
-        cut = topology.fabric(build.core.fabric_nic, build.core.fabric_nics)
+        cut = topology.fabric(build.core.chassis, build.core.fabric_nic, build.core.fabric_nics)
         return int(build.n_nodes * cut.bytes_per_s * PLANNED_SHARE)
 
     def need(self, build: Build, at: Situation) -> Fraction:

@@ -47,7 +47,8 @@ def drive_seconds(build: Build, at: Situation) -> Fraction:
     """Return the time to read one session from the node's drives; 0 without a drive tier."""
     if at.scenario.tiers.nvme == "none" or build.drive is None:
         return Fraction(0)
-    read = topology.drive_read(build.drive, build.drives).bytes_per_s * build.cache.drive_read_fraction
+    cut = topology.drive_read(build.core.chassis, build.drive, build.drives)
+    read = cut.bytes_per_s * build.cache.drive_read_fraction
     size = build.core.footprint
     return size.resume_bytes * size.copies / read
 
@@ -58,14 +59,14 @@ def core_seconds(core: Core, cache: Cache, at: Situation) -> Fraction:
     assert rates is not None
     seconds = Fraction(0)
     if (tiers.dram, tiers.nvme) != ("none", "none"):
-        links = topology.host_link(core.chassis, core.gpu).bytes_per_s * cache.host_link_fraction
         # One session uses the links of its own attention group only.
-        links *= Fraction(core.layout.tp, core.chassis.n_gpus)
+        some = min(core.layout.tp, core.chassis.n_gpus)
+        links = topology.host_link(core.chassis, core.gpu, some).bytes_per_s * cache.host_link_fraction
         copies = copies_on_load(core.footprint.kv, core.layout, core.engine, core.footprint.sizes.session_tokens)
         seconds += core.footprint.resume_bytes * copies / links
     if at.pooled and core.fabric_nic is not None:
         # Any turn may find its session on another node.
-        cards = topology.fabric(core.fabric_nic, core.fabric_nics).bytes_per_s * PLANNED_SHARE
+        cards = topology.fabric(core.chassis, core.fabric_nic, core.fabric_nics).bytes_per_s * PLANNED_SHARE
         seconds += core.footprint.resume_bytes * core.footprint.copies / cards
     context = at.scenario.workload.context.planned_tokens
     return seconds + service.prompt_seconds(core, rates.new_tokens, context)

@@ -18,7 +18,7 @@ class HostLink:
     kind = "host_link"
     label = "host links (resume)"
     unit: Unit = "B/s"
-    formula = "h * turns / open * loaded share * resumed bytes * copies <= nodes * links * efficiency * ceiling"
+    formula = "h * turns / open * loaded share * resumed bytes * copies <= nodes * link flow * efficiency * ceiling"
     depends: Depends = "core"
 
     def active(self, at: Situation) -> bool:

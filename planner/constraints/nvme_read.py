@@ -17,9 +17,7 @@ class NvmeRead:
     kind = "nvme_read"
     label = "drive reads (resume)"
     unit: Unit = "B/s"
-    formula = (
-        "h * turns / open * share from drives * resumed bytes * copies <= nodes * drives * read * efficiency * ceiling"
-    )
+    formula = "h * turns / open * from drives * resumed bytes * copies <= nodes * drive flow * efficiency * ceiling"
     depends: Depends = "drives"
 
     def active(self, at: Situation) -> bool:
@@ -28,7 +26,7 @@ class NvmeRead:
 
     def have(self, build: Build, at: Situation) -> int:
         """Return what the drives really read, at the planned load."""
-        cut = topology.drive_read(build.drive, build.drives)
+        cut = topology.drive_read(build.core.chassis, build.drive, build.drives)
         effective = cut.bytes_per_s * build.cache.drive_read_fraction * build.cache.load_ceiling_fraction
         return int(build.n_nodes * effective)
 

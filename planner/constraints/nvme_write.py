@@ -17,7 +17,7 @@ class NvmeWrite:
     kind = "nvme_write"
     label = "drive writes (store)"
     unit: Unit = "B/s"
-    formula = "h * turns / open * stored tokens * rate * copies <= nodes * drives * write * efficiency * ceiling"
+    formula = "h * turns / open * stored tokens * rate * copies <= nodes * drive flow * efficiency * ceiling"
     depends: Depends = "drives"
 
     def active(self, at: Situation) -> bool:
@@ -26,7 +26,7 @@ class NvmeWrite:
 
     def have(self, build: Build, at: Situation) -> int:
         """Return what the drives really write, at the planned load."""
-        cut = topology.drive_write(build.drive, build.drives)
+        cut = topology.drive_write(build.core.chassis, build.drive, build.drives)
         effective = cut.bytes_per_s * build.cache.drive_write_fraction * build.cache.load_ceiling_fraction
         return int(build.n_nodes * effective)
 

@@ -463,7 +463,7 @@ class LegalBuilds:
                 bounds.append(self.most(math.floor(links), turns * loaded * size.resume))
             if self.pooled:
                 nic = self.catalog.nics()[self.catalog.cluster.fabric_nic]
-                cards = Fraction(way.nodes * way.fabric * nic.ports * nic.port_bytes_per_s, 2)
+                cards = Fraction(way.nodes * self.dealt(way, way.fabric, nic.ports * nic.port_bytes_per_s), 2)
                 bounds.append(self.most(math.floor(cards), turns * loaded * size.resume))
         return min(bounds)
 
@@ -585,9 +585,21 @@ class LegalBuilds:
         peak = (way.gpu.dense.fp8_flops if way.weights == "fp8" else None) or way.gpu.dense.bf16_flops
         return math.floor(way.gpus * peak * self.engine.service.prefill_fraction / (2 * parameters + attention))
 
-    def links(self, way: Way) -> int:
+    def links(self, way: Way, gpus: int | None = None) -> int:
+        """Return what all GPUs load together, or so many that share most."""
+        chassis, each, most = way.chassis, way.gpu.host_link_bytes_per_s, way.chassis.uplink_bytes_per_s
+        left, total = chassis.n_gpus if gpus is None else min(gpus, chassis.n_gpus), 0
+        # Dealt out to the uplinks in turn: the first have the most.
+        for i in range(chassis.uplinks):
+            behind = min(left, len(range(i, chassis.n_gpus, chassis.uplinks)))
+            total, left = total + min(most, behind * each), left - behind
+        return total
+
+    def dealt(self, way: Way, count: int, each: int) -> int:
+        """Return what `count` drives or cards move, dealt out to the uplinks in turn."""
         chassis = way.chassis
-        return min(chassis.n_gpus * way.gpu.host_link_bytes_per_s, chassis.uplinks * chassis.uplink_bytes_per_s)
+        behind = [len(range(i, count, chassis.uplinks)) for i in range(chassis.uplinks)]
+        return sum(min(chassis.uplink_bytes_per_s, n * each) for n in behind)
 
     def tier_gib(self, ram: int, size: Size) -> int:
         staging = self.scenario.tiers.staging_prefixes
@@ -611,10 +623,12 @@ class LegalBuilds:
         turns = people.turns_per_s / people.open
         if turns:
             rates, ceiling = self.scenario.workload.rates, self.cache.load_ceiling_fraction
-            read = way.nodes * (drives * drive.read_bytes_per_s if drive else 0) * self.cache.drive_read_fraction
+            rate = self.dealt(way, drives, drive.read_bytes_per_s) if drive else 0
+            read = way.nodes * rate * self.cache.drive_read_fraction
             where = self.where()
             bounds.append(self.most(math.floor(read * ceiling), turns * where["nvme"] * size.resume))
-            write = way.nodes * (drives * drive.write_bytes_per_s if drive else 0) * self.cache.drive_write_fraction
+            rate = self.dealt(way, drives, drive.write_bytes_per_s) if drive else 0
+            write = way.nodes * rate * self.cache.drive_write_fraction
             tokens = rates.new_tokens + rates.answer_tokens + self.again(where)
             bounds.append(self.most(math.floor(write * ceiling), turns * tokens * size.rate * size.copies))
             # A day at the mean rate, against what the drives are rated for over the term.
@@ -634,11 +648,11 @@ class LegalBuilds:
             return False
         seconds = rates.new_tokens / own
         if self.offloads():
-            links = self.links(way) * self.cache.host_link_fraction * Fraction(way.tp, way.chassis.n_gpus)
-            seconds += size.resume / links
+            seconds += size.resume / (self.links(way, way.tp) * self.cache.host_link_fraction)
         if self.scenario.tiers.nvme != "none" and drive is not None:
-            seconds += size.resume / (drives * drive.read_bytes_per_s * self.cache.drive_read_fraction)
+            rate = self.dealt(way, drives, drive.read_bytes_per_s)
+            seconds += size.resume / (rate * self.cache.drive_read_fraction)
         if self.pooled:
             nic = self.catalog.nics()[self.catalog.cluster.fabric_nic]
-            seconds += size.resume / Fraction(way.fabric * nic.ports * nic.port_bytes_per_s, 2)
+            seconds += size.resume / Fraction(self.dealt(way, way.fabric, nic.ports * nic.port_bytes_per_s), 2)
         return math.ceil(seconds * 1000) <= math.floor(service.first_token_s * 1000)
