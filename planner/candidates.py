@@ -18,6 +18,7 @@ from planner import dominance
 from planner.build import Build, Core
 from planner.constraints import FLEET_RULES, GROUP_LIMITS, reach
 from planner.constraints.first_token import core_seconds
+from planner.copies import copies_on_load
 from planner.cores import Offer, Rejections, cores, offer
 from planner.costs import Pricing, group_drivers
 from planner.errors import InfeasibleError, PriceMissingError
@@ -302,7 +303,10 @@ def keep_best(builds: Sequence[Build], at: Situation, catalog: Catalog) -> tuple
 
 
 def _stored(core: Core, at: Situation) -> object:
-    return core.pool_key if at.pooled else (core.footprint.kv, core.footprint.copies)
+    """Return all of a core that memory and drives see of it, beside its machine."""
+    size = core.footprint
+    pulled = copies_on_load(size.kv, core.layout, core.engine, size.sizes.session_tokens) if at.turns_per_s else 1
+    return (core.pool_key if at.pooled else (size.kv, size.copies), pulled)
 
 
 def _by_machine(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 
 from planner.scenario import Scenario
 from planner.workload import cold_turns, lost_turns, prefix_tokens
@@ -30,12 +31,12 @@ class Flows:
     new_tokens: int
     answer_tokens: int
 
-    @property
+    @cached_property
     def loaded(self) -> Fraction:
         """Share of turns whose session is loaded back over the host links."""
         return self.from_dram + self.from_nvme
 
-    @property
+    @cached_property
     def stored_tokens(self) -> Fraction:
         """Tokens that a turn adds to the tiers: its prompt, its answer, and what was lost.
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import cached_property
 
 from planner.build import Build, group_pieces
 from planner.costs import Pricing, cluster_line_power_w, group_drivers, tco_line_cents
 from planner.demand import sessions_of, turns_per_s
-from planner.flows import Flows, flows_of
+from planner.flows import Flows, flows_of, written_per_day
 from planner.hardware import ClusterLine
 from planner.program import Program
 from planner.scenario import Scenario, services_of
@@ -59,6 +60,16 @@ class Situation:
         Lost nodes take their groups with them; at worst each is of another group.
         """
         return max(self.scenario.fleet.spare_groups, self.scenario.fleet.spare_nodes)
+
+    @cached_property
+    def turns_per_open(self) -> Fraction:
+        """Turns per second of one open session, in the busiest minute."""
+        return self.turns_per_s / self.open
+
+    @cached_property
+    def written_per_day(self) -> Fraction:
+        """Tokens that a day adds to the drives for one open session."""
+        return written_per_day(self.scenario, self.turns_per_open)
 
     @property
     def open(self) -> int:

@@ -6,11 +6,13 @@ from planner.constraints import (
     builds,
     decode,
     dram,
+    dram_bandwidth,
     fabric,
     first_token,
     gpu_models,
     hbm,
     host_link,
+    host_store,
     minimum,
     nodes,
     nvme,
@@ -32,7 +34,8 @@ from planner.constraints.base import FLEET_RULES, GROUP_LIMITS, Check, FleetRule
 
 __all__ = [
     "FLEET_RULES", "GROUP_LIMITS", "Check", "FleetRule", "GroupLimit", "budget", "build_nodes", "builds",
-    "decode", "dram", "fabric", "first_token", "gpu_models", "hbm", "host_link", "minimum", "nodes", "nvme",
+    "decode", "dram", "dram_bandwidth", "fabric", "first_token", "gpu_models", "hbm", "host_link", "host_store",
+    "minimum", "nodes", "nvme",
     "nvme_endurance", "nvme_read", "nvme_write", "owned", "pools", "power", "prefill", "rack_units", "racks", "reach",
     "sessions", "spare_racks", "stock", "sustained",
 ]  # fmt: skip

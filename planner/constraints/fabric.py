@@ -36,4 +36,4 @@ class Fabric:
     def need(self, build: Build, at: Situation) -> Fraction:
         """Return bytes per second per open session: any turn may find its session elsewhere."""
         size = build.core.footprint
-        return at.turns_per_s / at.open * at.flows.loaded * size.resume_bytes * size.copies
+        return at.turns_per_open * at.flows.loaded * size.resume_bytes * size.copies

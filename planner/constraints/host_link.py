@@ -36,4 +36,4 @@ class HostLink:
         """Return bytes per second per open session; copies are pulled by each rank."""
         core = build.core
         copies = copies_on_load(core.footprint.kv, core.layout, core.engine, core.footprint.sizes.session_tokens)
-        return at.turns_per_s / at.open * at.flows.loaded * core.footprint.resume_bytes * copies
+        return at.turns_per_open * at.flows.loaded * core.footprint.resume_bytes * copies

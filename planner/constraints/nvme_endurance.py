@@ -6,7 +6,6 @@ from fractions import Fraction
 
 from planner.build import Build
 from planner.constraints.base import Depends, Unit, group_limit
-from planner.flows import written_per_day
 from planner.hardware import Drive
 from planner.problem import Situation
 
@@ -47,5 +46,4 @@ class NvmeEndurance:
     def need(self, build: Build, at: Situation) -> Fraction:
         """Return bytes per day per open session, at the mean rate through the day's hours."""
         size = build.core.footprint
-        tokens = written_per_day(at.scenario, at.turns_per_s) / at.open
-        return tokens * size.kv.rate * size.copies * build.cache.write_amplification
+        return at.written_per_day * size.kv.rate * size.copies * build.cache.write_amplification

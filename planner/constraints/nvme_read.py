@@ -33,4 +33,4 @@ class NvmeRead:
     def need(self, build: Build, at: Situation) -> Fraction:
         """Return bytes per second per open session, of the turns whose session is on drives alone."""
         size = build.core.footprint
-        return at.turns_per_s / at.open * at.flows.from_nvme * size.resume_bytes * size.copies
+        return at.turns_per_open * at.flows.from_nvme * size.resume_bytes * size.copies

@@ -33,4 +33,4 @@ class NvmeWrite:
     def need(self, build: Build, at: Situation) -> Fraction:
         """Return bytes per second per open session: the answer is stored as the next prompt."""
         size = build.core.footprint
-        return at.turns_per_s / at.open * at.flows.stored_tokens * size.kv.rate * size.copies
+        return at.turns_per_open * at.flows.stored_tokens * size.kv.rate * size.copies

@@ -36,4 +36,4 @@ class Prefill:
     def need(self, build: Build, at: Situation) -> Fraction:
         """Return tokens per second per open session: new ones, a chunk's unstored tail, lost contexts."""
         again = Fraction(build.cache.chunk_tokens, 2)
-        return at.turns_per_s / at.open * (at.flows.new_tokens + at.flows.loaded * again + at.flows.again_tokens)
+        return at.turns_per_open * (at.flows.new_tokens + at.flows.loaded * again + at.flows.again_tokens)

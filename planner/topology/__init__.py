@@ -1,6 +1,6 @@
 """What a node can move: the greatest flow of each movement inside one machine, and what limits it.
 
-Rows ask for one movement at a time with the memory left out (`host_link`, `drive_read`,
+Rows ask for one movement at a time with the memory left out (`host_link`, `host_store`, `drive_read`,
 `drive_write`, `fabric`); the memory itself is `memory_bytes_per_s`. `movement_cut` answers for a
 whole machine, both at once. All figures are nominal, raw and in one direction; what a product
 reaches of them is for its profile to say. Results are kept by what they depend on.
@@ -29,6 +29,7 @@ __all__ = [
     "drive_write",
     "fabric",
     "host_link",
+    "host_store",
     "memory_bytes_per_s",
     "movement_cut",
     "topology_of",
@@ -40,7 +41,12 @@ def host_link(chassis: Chassis, gpu: Gpu, n_gpus: int | None = None) -> Cut:
 
     Of some GPUs only, those are taken that share most.
     """
-    return _gpus(topology_of(chassis), gpu, chassis.n_gpus, n_gpus)
+    return _gpus(topology_of(chassis), gpu, chassis.n_gpus, n_gpus, "dram-gpus")
+
+
+def host_store(chassis: Chassis, gpu: Gpu) -> Cut:
+    """Return what flows from all GPUs of a node together into its memory."""
+    return _gpus(topology_of(chassis), gpu, chassis.n_gpus, None, "gpus-dram")
 
 
 def drive_read(chassis: Chassis, drive: Drive | None, count: int) -> Cut:
@@ -62,9 +68,9 @@ _NOTHING = Cut(0)
 
 
 @lru_cache(16384)
-def _gpus(topology: Topology, gpu: Gpu, count: int, alone: int | None) -> Cut:
+def _gpus(topology: Topology, gpu: Gpu, count: int, alone: int | None, movement: str) -> Cut:
     own = gpu.host_link_bytes_per_s
-    return movement_cut(Inside(topology, gpus=Parts(count, own, own)), MOVEMENTS["dram-gpus"], alone)
+    return movement_cut(Inside(topology, gpus=Parts(count, own, own)), MOVEMENTS[movement], alone)
 
 
 @lru_cache(65536)

@@ -391,6 +391,7 @@ class LegalBuilds:
         gib = self.tier_gib(dimms * dimm.capacity_bytes, size)
         gb = math.floor((drives * drive.capacity_bytes if drive else 0) * self.cache.space_fraction / GB)
         reach = min(core, self.memory_reach(way, size, gib), self.drive_reach(way, size, gb, drive, drives))
+        reach = min(reach, self.traffic_reach(way, size, cpu, dimm, dimms))
         if reach < 1 or not self.in_time(way, size, drive, drives):
             return None
         stocked = [*parts, *([(way.system.id, 1)] if way.system else [])]
@@ -461,6 +462,10 @@ class LegalBuilds:
             if self.offloads():
                 links = way.nodes * self.links(way) * self.cache.host_link_fraction * ceiling
                 bounds.append(self.most(math.floor(links), turns * loaded * size.resume))
+                stored = (rates.new_tokens + rates.answer_tokens + self.again(where)) * size.rate * size.copies
+                bounds.append(self.most(math.floor(links), turns * stored))
+                both = links * Fraction("1.668")
+                bounds.append(self.most(math.floor(both), turns * (loaded * size.resume + stored)))
             if self.pooled:
                 nic = self.catalog.nics()[self.catalog.cluster.fabric_nic]
                 cards = Fraction(way.nodes * self.dealt(way, way.fabric, nic.ports * nic.port_bytes_per_s), 2)
@@ -606,6 +611,25 @@ class LegalBuilds:
         staging = self.cache.staging_prefixes if staging is None else staging
         pinned = math.floor(ram * self.cache.host_fraction)
         return math.floor(Fraction(pinned, GIB)) - math.ceil(Fraction(staging * size.staged, GIB))
+
+    def traffic_reach(self, way: Way, size: Size, cpu: Cpu, dimm: Dimm, dimms: int) -> int:
+        """Return what the memory's bandwidth lets a group host: every byte of every tier crosses it."""
+        people, rates = self.people, self.scenario.workload.rates
+        if not people.turns_per_s or not self.offloads():
+            return self.all_parts
+        each = dimms // way.chassis.n_cpus
+        speed = cpu.speed_2dpc or cpu.speed_1dpc
+        if each <= cpu.memory_channels:
+            speed = cpu.speed_1dpc
+        socket = min(each, cpu.memory_channels) * min(speed, dimm.speed) * 8_000_000
+        have = way.nodes * way.chassis.n_cpus * socket * Fraction(4, 5) * self.cache.load_ceiling_fraction
+        where = self.where()
+        loaded = where["dram"] + where["nvme"]
+        stored = (rates.new_tokens + rates.answer_tokens + self.again(where)) * size.rate * size.copies
+        crossing = loaded * size.resume + where["nvme"] * size.resume
+        crossing += stored if self.scenario.tiers.nvme == "none" else 2 * stored
+        crossing += 2 * loaded * size.resume if self.pooled else 0
+        return self.most(math.floor(have), people.turns_per_s / people.open * crossing)
 
     def memory_reach(self, way: Way, size: Size, gib: int) -> int:
         if self.pooled or self.scenario.tiers.dram == "none":

@@ -43,6 +43,11 @@ BY_HAND = {
     "nvme_read": (2 * GB, Fraction(4 * MIB, 2000), 4768371),
     # 2 x 2 GB/s x 25 % x 50 %; 768 tokens of 4,096 B a turn.
     "nvme_write": (GB // 2, Fraction(768 * 4096, 200), 158945),
+    # 2 GPU links of 10 GB/s, half of it, half planned; 768 tokens of 4,096 B a turn, and with the loads both ways.
+    "host_store": (5 * GB, Fraction(768 * 4096, 200), 1589457),
+    "host_both": (8_340_000_000, Fraction(4 * MIB + 768 * 4096, 200), 1136234),
+    # 2 channels of 44.8 GB/s, 80 %, half planned; loads, a tenth staged from drives, stores in and out.
+    "dram_bandwidth": (35_840_000_000, Fraction(11 * 4 * MIB, 2000) + Fraction(2 * 768 * 4096, 200), 3286508),
     # 2 x 1 TB x 1 DWPD x 5 years over 2 x 80 %; 432 turns a day of 768 x 4,096 B x 1.25.
     "nvme_endurance": (4 * 10**12, Fraction(432 * 768 * 4096 * 5, 4), 11773),
     # 2 x 100 TFLOP/s x 50 % over 2 x 18,346,496 + 16,777,216 FLOP per token, half planned; 512 + 128 tokens a turn.
@@ -76,6 +81,9 @@ def test_group_limit_by_hand(kind: str) -> None:
         ("nvme", {"tiers": Tiers(cache="cache", nvme="none")}),
         ("host_link", {"tiers": Tiers(cache="cache", dram="none", nvme="none")}),
         ("host_link", {"workload": tiny.workload(rates=None)}),
+        ("host_store", {"workload": tiny.workload(rates=None)}),
+        ("host_both", {"tiers": Tiers(cache="cache", dram="none", nvme="none")}),
+        ("dram_bandwidth", {"tiers": Tiers(cache="cache", dram="none", nvme="none")}),
         ("nvme_read", {"tiers": Tiers(cache="cache", nvme="none")}),
         ("nvme_write", {"tiers": Tiers(cache="cache", nvme="none")}),
         ("nvme_endurance", {"tiers": Tiers(cache="cache", nvme="none")}),

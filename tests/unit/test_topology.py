@@ -11,14 +11,14 @@ from fractions import Fraction
 import pytest
 
 from planner import topology
-from planner.caveats import _memory, memory_traffic
+from planner.constraints import GROUP_LIMITS
 from planner.hardware import Chassis
 from planner.problem import Situation
 from planner.topology import MOVEMENTS, Inside, Parts, memory_bytes_per_s, movement_cut, topology_of
 from planner.topology.contents import deal
 from planner.topology.network import network_cut
 from planner.topology.tree import is_tree
-from planner.units import QuantityError, ceil, parse_link
+from planner.units import QuantityError, parse_link
 from planner.wiring import PcieSwitch, Places, Topology, topology_faults
 from tests.unit import tiny
 from tests.unit.tiny import GB
@@ -246,14 +246,10 @@ def test_every_shipped_chassis_answers_every_question(chassis: Chassis) -> None:
 def test_traffic_of_the_memory_of_a_group() -> None:
     # Of 20 open sessions each 0.005 turns/s of 4 MiB: loaded once, a tenth from drives, 3 MiB stored in and out.
     at, build = Situation.of(tiny.scenario()), replace(tiny.build(), reach=100)
-    need, have = memory_traffic(build, at)
-    each = Fraction(4 * 2**20, 200) + Fraction(4 * 2**20, 2000) + 2 * Fraction(3 * 2**20, 200)
-    assert need == ceil(20 * each)
+    limit = GROUP_LIMITS["dram_bandwidth"]
+    assert limit.need(build, at) == Fraction(11 * 4 * 2**20, 2000) + 2 * Fraction(3 * 2**20, 200)
     # One module on each of two channels at 5,600 MT/s, four fifths of it, half of that planned.
-    assert have == 2 * 5600 * MB * 8 * 2 // 5
-    assert list(_memory(tiny.scenario(), {build: 1})) == []
-    busy = replace(build, reach=have * 5 * 200 // (4 * 2**20))
-    assert "this traffic is not a row" in next(_memory(tiny.scenario(), {busy: 1}))
+    assert limit.have(build, at) == 2 * 5600 * MB * 8 * 2 // 5
 
 
 # Widths of links.
