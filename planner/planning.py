@@ -421,6 +421,12 @@ def _node_group(problem: Problem, build: Build, count: int, hosted: Mapping[str,
     )  # fmt: skip
 
 
+def _measured(scenario: Scenario) -> dict[str, object]:
+    """Return which measurements took the roofline's place; nothing where none were given."""
+    table = scenario.throughput
+    return {} if table is None else {"measured": {"file": table.file, "digest": table.digest, "rows": len(table.rows)}}
+
+
 def provenance(solved: Solved, shelf: Shelf) -> dict[str, object]:
     """Return what a reader needs to make the same plan again; no clock, so that bytes repeat."""
     outcome, book = solved.outcome, solved.problem.pricing.book
@@ -431,6 +437,7 @@ def provenance(solved: Solved, shelf: Shelf) -> dict[str, object]:
         "proof": "solver's bound (floating point)" if outcome.status == "optimal" else "none",
         "catalog": shelf.catalog.digest,
         "prices": {"book": book.id, "as_of": book.as_of, "case": solved.problem.pricing.case},
+        **_measured(solved.scenario),
         "overrides": list(solved.scenario.applied),
         "resolved": solved.scenario.resolved,
         "builds_considered": solved.candidates.considered,

@@ -22,8 +22,9 @@ from planner.fields import file_key
 from planner.loading import Shelf
 from planner.owned import owned_faults
 from planner.reading import INTERNAL, field_type, read_record
-from planner.scenario import Override, Scenario
+from planner.scenario import Override, Scenario, service_faults
 from planner.split_scenario import SplitScenario, is_split, split_faults
+from planner.throughput_files import with_measurements
 from planner.workload import faults
 
 _LONGEST_NAME = 200
@@ -147,6 +148,7 @@ def _sessions(document: Document, applied: tuple[str, ...], shelf: Shelf | None)
     problems += _contradictions(document, scenario, known)
     if shelf is not None:
         problems += _unknown_sources(document, scenario, shelf.catalog.sources)
+    scenario = with_measurements(document, scenario, shelf, problems)
     if problems:
         raise InputError(problems)
     return replace(scenario, applied=applied, resolved=document.data)
@@ -363,6 +365,7 @@ def _contradictions(document: Document, scenario: Scenario, shelf: Shelf | None)
     if scenario.service is not None and scenario.service.decode_tokens_per_s == 0:
         found.append(("service.decode", "a session without tokens per second is never served"))
     rates, service = scenario.workload.rates, scenario.service
+    found += service_faults(scenario)
     if rates is not None and service is not None and service.decode_tokens_per_s:
         busy = rates.turns_per_hour * rates.answer_tokens / service.decode_tokens_per_s
         if busy >= 3600:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from planner import service
+from planner import rates
 from planner.build import Build
 from planner.constraints.base import Depends, Unit, group_limit
 from planner.problem import Situation
@@ -17,7 +17,7 @@ class Prefill:
     kind = "prefill"
     label = "prefill (FLOP/s)"
     unit: Unit = "tokens/s"
-    formula = "h * turns / open * (new tokens + chunk / 2) <= gpus * peak * efficiency / FLOP per token * ceiling"
+    formula = "h * turns / open * (new tokens + chunk / 2) <= replicas * groups * chunk / step(chunk) * ceiling"
     depends: Depends = "core"
 
     def active(self, at: Situation) -> bool:
@@ -26,13 +26,11 @@ class Prefill:
 
     def have(self, build: Build, at: Situation) -> int:
         """Return tokens per second at the planned context, at the planned load."""
-        context = at.scenario.workload.context.planned_tokens
-        rate = service.prefill_tokens_per_s(build.core, context)
-        return int(rate * build.core.engine.service.load_ceiling_fraction)
+        return rates.prefill_tokens_per_s(build.core, at.scenario)
 
     def need(self, build: Build, at: Situation) -> Fraction:
         """Return tokens per second per open session; a chunk's unstored tail is prefilled again."""
-        rates = at.scenario.workload.rates
-        assert rates is not None
+        turn = at.scenario.workload.rates
+        assert turn is not None
         again = Fraction(build.cache.chunk_tokens, 2)
-        return at.turns_per_s / at.open * (rates.new_tokens + again)
+        return at.turns_per_s / at.open * (turn.new_tokens + again)
