@@ -7,6 +7,7 @@ bound is made of it. Both are exact fractions.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
@@ -135,7 +136,7 @@ def step_work(run: Run, batch: Batch, *, least: bool) -> Work:
     attention, scan = _attention(run, batch, least)
     stream = 2 * run.rates.stream_passes * model.hidden * model.layers * mine
     return Work(
-        product_flops=stage * (mine * _own_flops(run, batch.prefill) + every * _expert_flops(run)),
+        product_flops=stage * (mine * _own_flops(run, batch.prefill, least) + every * _expert_flops(run)),
         attention_flops=stage * mine * attention,
         scan_flops=stage * mine * scan,
         weight_bytes=_weight_bytes(run, every, least) + _draft_bytes(run, batch, least),
@@ -157,12 +158,25 @@ def _stage(run: Run, least: bool) -> Fraction:
 
 
 @lru_cache(maxsize=4096)
-def _own_flops(run: Run, prefill: bool) -> Fraction:
-    """Return FLOP per token outside experts, on one rank of its attention group."""
+def _own_flops(run: Run, prefill: bool, least: bool) -> Fraction:
+    """Return FLOP per token outside experts, on one rank of its attention group.
+
+    A rank multiplies a token with all that it holds; at the least, no two ranks do the same.
+    """
     model, layout = run.model, run.layout
-    head = model.vocabulary * model.hidden if prefill else 0
-    parameters = model.derived_active_parameters - _active_experts(model) - head
-    return Fraction(2 * parameters, layout.tp * (layout.pcp if prefill else 1))
+    shared = layout.pcp if prefill else 1
+    head = Fraction(0 if prefill else model.vocabulary * model.hidden, layout.tp)
+    parameters = Fraction(model.derived_active_parameters - _active_experts(model), layout.tp)
+    parameters -= Fraction(model.vocabulary * model.hidden, layout.tp)
+    if not least:
+        parameters = sum((w.count * share_of(w, layout) for w in _in_layers(model) if w.kind != "expert"), Fraction(0))
+    return 2 * (parameters + head) / shared
+
+
+def _in_layers(model: Model) -> Iterator[Weights]:
+    """Yield the weights that every step reads: no embedding, no encoder, and the output head apart."""
+    beside = {extra.name for extra in model.extra}
+    return (w for w in model.weights if w.split not in ("first", "last") and w.name not in beside)
 
 
 def _expert_flops(run: Run) -> Fraction:
@@ -249,13 +263,9 @@ def _read_once(run: Run) -> tuple[Fraction, Fraction, Fraction]:
     """
     model, layout = run.model, run.layout
     checkpoint = model.checkpoint(run.weights)
-    beside = {extra.name for extra in model.extra}
     dense = experts = Fraction(0)
-    for weights in model.weights:
-        size = weights.count * checkpoint.element_bytes(weights.kind)
-        if weights.split in ("first", "last") or weights.name in beside:
-            continue
-        size *= share_of(weights, layout)
+    for weights in _in_layers(model):
+        size = weights.count * checkpoint.element_bytes(weights.kind) * share_of(weights, layout)
         dense, experts = (dense, experts + size) if weights.kind == "expert" else (dense + size, experts)
     kind = "other" if model.tied else "head"
     head = model.vocabulary * model.hidden * checkpoint.element_bytes(kind) / layout.tp  # type: ignore[arg-type]

@@ -540,12 +540,12 @@ class LegalBuilds:
         stage = Fraction(math.ceil(Fraction(layer.layers, way.pp)), layer.layers)
         peak = (gpu.dense.fp8_flops if way.weights == "fp8" else None) or gpu.dense.bf16_flops
         memory = gpu.memory_bandwidth_bytes_per_s * speed.bandwidth_fraction
-        active = matrices + norms + (0 if prefill else vocabulary)
-        products = stage * tokens * Fraction(2 * active, way.tp) / (peak * speed.compute_fraction)
         own_heads = max(1, math.ceil(Fraction(layer.kv_heads, way.tp)))
         both = layer.key_dim + layer.value_dim
         split = Fraction(matrices - layer.layers * model.hidden * layer.kv_heads * both, way.tp)
         split += layer.layers * model.hidden * own_heads * both
+        active = split + norms + (0 if prefill else Fraction(vocabulary, way.tp))
+        products = stage * tokens * 2 * active / (peak * speed.compute_fraction)
         read = stage * (split * WEIGHT[way.weights] + 2 * norms) + Fraction(2 * vocabulary, way.tp)
         seen = 2 * layer.layers * layer.heads * both * context
         attention = stage * tokens * Fraction(seen, way.tp) / (gpu.dense.bf16_flops * speed.attention_fraction)

@@ -45,8 +45,8 @@ BY_HAND = {
     "nvme_read": (2 * GB, Fraction(4 * MIB, 2000), 4768371),
     # 2 x 2 GB/s x 25 % x 50 %; 768 tokens of 4,096 B a turn.
     "nvme_write": (GB // 2, Fraction(768 * 4096, 200), 158945),
-    # A chunk of 512 takes 2 + 8 x 1 ms, 0.365 ms for 2 x 17,834,496 FLOP per token at 50 TFLOP/s, 0.172 ms for 16,777,216
-    # in attention, 0.084 ms to move 10 rows per layer: 48,206.7 tokens/s on each of two, half planned; 640 a turn.
+    # A chunk of 512 takes 2 + 8 x 1 ms, 0.365 ms for 2 x 17,834,496 FLOP per token at 50 TFLOP/s, 0.172 ms for
+    # 16,777,216 in attention, 0.084 ms to move 10 rows per layer: 48,206.7 tokens/s on each of two, half planned.
     "prefill": (48_206, Fraction(640, 200), 75321),
     # 1.05 ms from drives, 0.84 ms over a GPU's half of the links, 10.62 ms for a chunk of 512: 13 of 1,000 ms.
     "first_token": (987, Fraction(0), None),

@@ -10,8 +10,8 @@ from math import ceil
 from pathlib import Path
 from typing import Any
 
-from planner.layout import Layout, layout_fault
 from planner.kvcache import kv_cache
+from planner.layout import Layout, layout_fault
 from planner.models import Model
 from planner.questions.identify import match_model, profile_of
 from tests.ground_truth.predict import shelf
