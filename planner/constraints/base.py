@@ -147,6 +147,17 @@ def reach(limit: GroupLimit, build: Build, at: Situation) -> int | None:
     return max(0, int(have * at.scale // need))
 
 
+def prompts_per_open(build: Build, at: Situation) -> Fraction:
+    """Return the prompt tokens per second that come with each open session; 0 where no rates are known.
+
+    A chunk's unstored tail is prefilled again, half a chunk on average.
+    """
+    rates = at.scenario.workload.rates
+    if rates is None or not at.turns_per_s:
+        return Fraction(0)
+    return at.turns_per_s / at.open * (rates.new_tokens + Fraction(build.cache.chunk_tokens, 2))
+
+
 def per_open(part: int, at: Situation) -> Fraction:
     """Return how many of `part` sessions come on each open session."""
     return Fraction(part, at.open)

@@ -6,8 +6,7 @@ from fractions import Fraction
 
 from planner import rates
 from planner.build import Build
-from planner.constraints.base import Depends, Unit, group_limit, per_open
-from planner.constraints.prefill import Prefill
+from planner.constraints.base import Depends, Unit, group_limit, per_open, prompts_per_open
 from planner.problem import Situation
 
 
@@ -27,13 +26,9 @@ class Decode:
 
     def have(self, build: Build, at: Situation) -> int:
         """Return sessions over all replicas of the group."""
-        return build.core.replicas * rates.decode_sessions(build.core, at.scenario, prefilled_per_s(build, at))
+        prompts = prompts_per_open(build, at) * at.open / at.sessions.in_flight
+        return build.core.replicas * rates.decode_sessions(build.core, at.scenario, prompts)
 
     def need(self, build: Build, at: Situation) -> Fraction:
         """Return sessions in flight per open session."""
         return per_open(at.sessions.in_flight, at)
-
-
-def prefilled_per_s(build: Build, at: Situation) -> Fraction:
-    """Return the prompt tokens per second that come with each session in flight."""
-    return Prefill().need(build, at) * at.open / at.sessions.in_flight if at.turns_per_s else Fraction(0)

@@ -6,7 +6,7 @@ from fractions import Fraction
 
 from planner import rates
 from planner.build import Build
-from planner.constraints.base import Depends, Unit, group_limit
+from planner.constraints.base import Depends, Unit, group_limit, prompts_per_open
 from planner.problem import Situation
 
 
@@ -30,7 +30,4 @@ class Prefill:
 
     def need(self, build: Build, at: Situation) -> Fraction:
         """Return tokens per second per open session; a chunk's unstored tail is prefilled again."""
-        turn = at.scenario.workload.rates
-        assert turn is not None
-        again = Fraction(build.cache.chunk_tokens, 2)
-        return at.turns_per_s / at.open * (turn.new_tokens + again)
+        return prompts_per_open(build, at)
