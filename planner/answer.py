@@ -28,7 +28,7 @@ from planner.loading import Shelf
 from planner.objectives import OBJECTIVES
 from planner.plan import CostSummary, Goal, NodeGroup, Plan, RunnerUp, ServicePlan
 from planner.problem import Problem, Situation
-from planner.scenario import Scenario
+from planner.scenario import Scenario, services_of
 from planner.solve import Outcome
 from planner.verify import Verification
 
@@ -193,6 +193,17 @@ def _node_group(problem: Problem, build: Build, count: int, hosted: Mapping[str,
     )  # fmt: skip
 
 
+def _measured(scenario: Scenario) -> dict[str, object]:
+    """Return which measurements took the roofline's place, by service; nothing where none were given."""
+    told: dict[str, object] = {}
+    for one in services_of(scenario):
+        table = one.throughput
+        if table is not None:
+            found = {"file": table.file, "digest": table.digest, "rows": len(table.rows)}
+            told[f"measured {one.label}".strip()] = found
+    return told
+
+
 def provenance(solved: Solved, shelf: Shelf) -> dict[str, object]:
     """Return what a reader needs to make the same plan again; no clock, so that bytes repeat."""
     outcome, book = solved.outcome, solved.problem.pricing.book
@@ -203,6 +214,7 @@ def provenance(solved: Solved, shelf: Shelf) -> dict[str, object]:
         "proof": "solver's bound (floating point)" if outcome.status == "optimal" else "none",
         "catalog": shelf.catalog.digest,
         "prices": {"book": book.id, "as_of": book.as_of, "case": solved.problem.pricing.case},
+        **_measured(solved.scenario),
         "overrides": list(solved.scenario.applied),
         "resolved": solved.scenario.resolved,
         "builds_considered": solved.candidates.considered,

@@ -12,6 +12,7 @@ from planner.costs import Pricing
 from planner.demand import turn_s
 from planner.eligibility import late_fault, region_fault
 from planner.plan import Plan
+from planner.rates import fastest_output, measured_rows
 from planner.scenario import Scenario, services_of
 from planner.units import format_gib, format_money, format_share
 from planner.workload import prefix_share
@@ -55,6 +56,7 @@ def _own(plan: Plan, scenario: Scenario, fleet: Mapping[Build, int]) -> Iterator
     yield from _edges(plan)
     yield from _workload(scenario)
     yield from _busy(plan, scenario)
+    yield from _speed(scenario, fleet)
     yield from _prefill(plan)
 
 
@@ -131,8 +133,34 @@ def _prefill(plan: Plan) -> Iterator[str]:
     if any(group.limiting == "prefill" for group in plan.groups):
         yield (
             "prefill decides the node count, and what an engine reaches of the peak FLOP/s is the weakest figure: "
-            "public runs show 15 to 50 %; measure it and set it in the engine's profile"
+            "public runs show 5 to 50 %; measure it and name the file in 'service.measured'"
         )
+
+
+def _speed(scenario: Scenario, fleet: Mapping[Build, int]) -> Iterator[str]:
+    """Yield where measured rates took the roofline's place, where not, and what cannot have been measured."""
+    how = scenario.serving
+    if scenario.service is not None and how.draft_tokens != 0 and how.draft_layers and how.accepted is None:
+        yield "drafts are loaded, but 'serving.accepted' does not say what a step yields: none of their gain is counted"
+    table = scenario.throughput
+    if table is None:
+        return
+    for core in {(build.core.gpu.id, build.core.layout.name): build.core for build in fleet}.values():
+        rows, where = measured_rows(core, scenario), f"{core.layout.name} on {core.gpu.id}"
+        if not rows:
+            yield f"{table.file} has no measurement of {where}: its rates are the roofline's"
+            continue
+        lines = ", ".join(str(row.line) for row in rows)
+        yield f"rates of {where} are measured, where they apply: {table.file}, line(s) {lines}"
+        for row in rows:
+            most = fastest_output(core, row)
+            if row.output_tokens_per_s > most:
+                yield (
+                    f"{table.file}, line {row.line}: {float(row.output_tokens_per_s):,.0f} tokens/s are more than "
+                    f"{where} can do at its peaks, {float(most):,.0f}; check units and columns"
+                )
+    if table.left_out:
+        yield f"{table.file}: {len(table.left_out)} line(s) left out, such as {table.left_out[0]}"
 
 
 def _layouts(plan: Plan) -> Iterator[str]:

@@ -248,22 +248,35 @@ class Runtime:
 
 @record
 class ServiceRates:
-    """What the engine reaches of the hardware's peaks, for the coarse service floors.
+    """What the engine reaches of the hardware's peaks, and what each step costs whatever it holds.
 
     Attributes
     ----------
-    prefill_fraction, decode_fraction : Fraction
-        Of dense FLOP/s at the weights' type, and of memory bandwidth.
-    load_ceiling_fraction : Fraction
-        Share of the resulting rate that may be planned at the peak.
-    step_floor_s : Fraction
-        Shortest decode step whatever the batch.
+    compute_fraction, attention_fraction : Fraction
+        Of dense FLOP/s: matrix products at the weights' type, attention at BF16.
+    bandwidth_fraction, fabric_fraction : Fraction
+        Of memory bandwidth, and of one direction of the links between GPUs.
+    load_ceiling_fraction, decode_ceiling_fraction : Fraction
+        Shares of the time at the peak: that prompts may take, and that prompts and steps may take
+        together with the promised rate still kept.
+    step_floor_s, layer_floor_s : Fraction
+        Shortest step, and what each layer adds.
+    stream_passes : int
+        Times that a layer reads or writes a BF16 row of the hidden size for each token.
+    latent_tile : int
+        Query heads that kernels of latent attention take at once; fewer take as long.
     """
 
-    prefill_fraction: Share
-    decode_fraction: Share
+    compute_fraction: Share
+    attention_fraction: Share
+    bandwidth_fraction: Share
+    fabric_fraction: Share
     load_ceiling_fraction: Share
+    decode_ceiling_fraction: Share
     step_floor_s: Seconds
+    layer_floor_s: Seconds
+    stream_passes: Whole
+    latent_tile: Count
 
 
 @record

@@ -14,8 +14,9 @@ from planner.layering import look
 from planner.loading import Shelf
 from planner.owned import owned_faults
 from planner.reading import read_record
-from planner.scenario import Scenario
+from planner.scenario import Scenario, service_faults
 from planner.split_scenario import SplitScenario
+from planner.throughput_files import with_measurements
 from planner.workload import faults
 
 
@@ -37,6 +38,7 @@ def read_sessions(document: Document, applied: tuple[str, ...], shelf: Shelf | N
     problems += contradictions(document, scenario, known)
     if shelf is not None:
         problems += unknown_sources(document, scenario, shelf.catalog.sources)
+    scenario = with_measurements(document, scenario, shelf, problems)
     if problems:
         raise InputError(problems)
     return replace(scenario, applied=applied, resolved=document.data)
@@ -46,6 +48,7 @@ def contradictions(document: Document, scenario: Scenario, shelf: Shelf | None) 
     """Return what cannot be together in a scenario, each at its place."""
     found = [(f"workload.{key}", message) for key, message in faults(scenario.workload)]
     found += [*_serving_faults(scenario), *_launch_faults(scenario), *_money_faults(scenario)]
+    found += service_faults(scenario)
     if scenario.service is not None and scenario.service.decode_tokens_per_s == 0:
         found.append(("service.decode", "a session without tokens per second is never served"))
     rates, service = scenario.workload.rates, scenario.service

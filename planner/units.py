@@ -147,6 +147,7 @@ FLOP_PER_SECOND = Dimension(
 SECONDS = Dimension(
     "seconds",
     {
+        "us": Fraction(1, 10**6),
         "ms": Fraction(1, 1000),
         "s": 1,
         "min": 60,

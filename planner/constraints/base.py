@@ -168,6 +168,16 @@ def reach(limit: GroupLimit, build: Build, at: Situation) -> int | None:
     return max(0, int(have * at.scale // need))
 
 
+def prompts_per_open(build: Build, at: Situation) -> Fraction:
+    """Return the prompt tokens per second that come with each open session; 0 where no rates are known.
+
+    Where a session is loaded a chunk's unstored tail is prefilled again, half a chunk on average; where
+    it is lost, its whole context.
+    """
+    flows, tail = at.flows, Fraction(build.cache.chunk_tokens, 2)
+    return at.turns_per_open * (flows.new_tokens + flows.loaded * tail + flows.again_tokens)
+
+
 def per_open(part: int, at: Situation) -> Fraction:
     """Return how many of `part` sessions come on each open session."""
     return Fraction(part, at.open)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from planner import service
+from planner import rates
 from planner.build import Build
-from planner.constraints.base import Depends, Unit, group_limit, per_open
+from planner.constraints.base import Depends, Unit, group_limit, per_open, prompts_per_open
 from planner.problem import Situation
 
 
@@ -17,7 +17,7 @@ class Decode:
     kind = "decode"
     label = "decode (memory bandwidth)"
     unit: Unit = "sessions"
-    formula = "h * in_flight / open <= replicas * max{n: floor + pp * (weights hit + n * read) / bandwidth <= 1 / rate}"
+    formula = "h * in_flight / open <= replicas * max{n: step(n) * rate / accepted + n * prompts <= ceiling}"
     depends: Depends = "core"
 
     def active(self, at: Situation) -> bool:
@@ -26,11 +26,8 @@ class Decode:
 
     def have(self, build: Build, at: Situation) -> int:
         """Return sessions over all replicas of the group."""
-        promised = at.scenario.service
-        assert promised is not None
-        context = at.scenario.workload.context.planned_tokens
-        each = service.decode_sessions(build.core, promised.decode_tokens_per_s, context)
-        return build.core.replicas * each
+        prompts = prompts_per_open(build, at) * at.open / at.sessions.in_flight
+        return build.core.replicas * rates.decode_sessions(build.core, at.scenario, prompts)
 
     def need(self, build: Build, at: Situation) -> Fraction:
         """Return sessions in flight per open session."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from planner import service, topology
+from planner import rates, topology
 from planner.build import Build, Core
 from planner.constraints.base import Depends, Unit, group_limit
 from planner.constraints.fabric import PLANNED_SHARE
@@ -55,8 +55,7 @@ def drive_seconds(build: Build, at: Situation) -> Fraction:
 
 def core_seconds(core: Core, cache: Cache, at: Situation) -> Fraction:
     """Return the time to load one session into its GPUs and to prefill its new prompt."""
-    rates, tiers = at.scenario.workload.rates, at.scenario.tiers
-    assert rates is not None
+    tiers = at.scenario.tiers
     seconds = Fraction(0)
     if (tiers.dram, tiers.nvme) != ("none", "none"):
         # One session uses the links of its own attention group only.
@@ -68,5 +67,4 @@ def core_seconds(core: Core, cache: Cache, at: Situation) -> Fraction:
         # Any turn may find its session on another node.
         cards = topology.fabric(core.chassis, core.fabric_nic, core.fabric_nics).bytes_per_s * PLANNED_SHARE
         seconds += core.footprint.resume_bytes * core.footprint.copies / cards
-    context = at.scenario.workload.context.planned_tokens
-    return seconds + service.prompt_seconds(core, rates.new_tokens, context)
+    return seconds + rates.prompt_seconds(core, at.scenario)

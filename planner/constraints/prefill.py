@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from planner import service
+from planner import rates
 from planner.build import Build
-from planner.constraints.base import Depends, Unit, group_limit
+from planner.constraints.base import Depends, Unit, group_limit, prompts_per_open
 from planner.problem import Situation
 
 
@@ -19,7 +19,7 @@ class Prefill:
     unit: Unit = "tokens/s"
     formula = (
         "h * turns / open * (new + lost tokens + loaded share * chunk / 2)"
-        " <= gpus * peak * efficiency / FLOP per token * ceiling"
+        " <= replicas * groups * chunk / step(chunk) * ceiling"
     )
     depends: Depends = "core"
 
@@ -29,11 +29,8 @@ class Prefill:
 
     def have(self, build: Build, at: Situation) -> int:
         """Return tokens per second at the planned context, at the planned load."""
-        context = at.scenario.workload.context.planned_tokens
-        rate = service.prefill_tokens_per_s(build.core, context)
-        return int(rate * build.core.engine.service.load_ceiling_fraction)
+        return rates.prefill_tokens_per_s(build.core, at.scenario)
 
     def need(self, build: Build, at: Situation) -> Fraction:
         """Return tokens per second per open session: new ones, a chunk's unstored tail, lost contexts."""
-        again = Fraction(build.cache.chunk_tokens, 2)
-        return at.turns_per_open * (at.flows.new_tokens + at.flows.loaded * again + at.flows.again_tokens)
+        return prompts_per_open(build, at)

@@ -72,7 +72,7 @@ def make_instance(seed: int) -> Instance:
     cluster = _cluster(rng)
     book = _book(rng, parts, cluster)
     catalog = Catalog(parts, {"book": book}, cluster, SourceList())
-    engines = EngineShelf({"engine": _engine(rng, memory)}, {"cache": _cache(rng)})
+    engines = EngineShelf({"engine": _engine(rng, memory, Random(f"speed of {seed}"))}, {"cache": _cache(rng)})
     shelf = Shelf(catalog, {"model": _model(rng)}, engines)
     return Instance(seed, scenario_of(rng, pooled, parts), shelf)
 
@@ -150,12 +150,15 @@ def _paging(memory: Random) -> PagingRules:
     )
 
 
-def _engine(rng: Random, memory: Random) -> Engine:
+def _engine(rng: Random, memory: Random, speed: Random) -> Engine:
     reserved = _maybe(memory, 0.35)
     runtime = _runtime(rng, memory, reserved)
     service = ServiceRates(
-        prefill_fraction=_share(rng, 30, 60), decode_fraction=_share(rng, 40, 80),
+        compute_fraction=_share(rng, 30, 60), bandwidth_fraction=_share(rng, 40, 80),
         load_ceiling_fraction=_share(rng, 50, 100), step_floor_s=Fraction(rng.randint(0, 8), 1000),
+        attention_fraction=_share(speed, 20, 70), fabric_fraction=_share(speed, 20, 80),
+        decode_ceiling_fraction=_share(speed, 70, 100), layer_floor_s=Fraction(speed.randint(0, 200), 10**6),
+        stream_passes=speed.randint(0, 40), latent_tile=64,
     )  # fmt: skip
     formats = tuple(FormatRule(format=name, families=("gqa",), architectures=("a", "b")) for name in ("fp8", "bf16"))
     weights = (

@@ -457,8 +457,7 @@ class LegalBuilds:
             flops = self.prefill_rate(way) * self.engine.service.load_ceiling_fraction
             where = self.where()
             loaded = where["dram"] + where["nvme"]
-            tokens = rates.new_tokens + loaded * Fraction(self.cache.chunk_tokens, 2) + self.again(where)
-            bounds.append(self.most(math.floor(flops), turns * tokens))
+            bounds.append(self.most(math.floor(flops), turns * self.prompt_tokens()))
             if self.offloads():
                 links = way.nodes * self.links(way) * self.cache.host_link_fraction * ceiling
                 bounds.append(self.most(math.floor(links), turns * loaded * size.resume))
@@ -471,6 +470,12 @@ class LegalBuilds:
                 cards = Fraction(way.nodes * self.dealt(way, way.fabric, nic.ports * nic.port_bytes_per_s), 2)
                 bounds.append(self.most(math.floor(cards), turns * loaded * size.resume))
         return min(bounds)
+
+    def prompt_tokens(self) -> Fraction:
+        """Return what a turn prefills: new tokens, half a chunk where it loads, its context where that is lost."""
+        where = self.where()
+        tail = (where["dram"] + where["nvme"]) * Fraction(self.cache.chunk_tokens, 2)
+        return self.scenario.workload.rates.new_tokens + tail + self.again(where)
 
     def where(self) -> dict[str, Fraction]:
         """Return the shares of turns by where their session still is; the rest is lost."""
@@ -573,22 +578,62 @@ class LegalBuilds:
         return max(0, kv_bytes // page - self.engine.paging.null_blocks - once) // (whole - shared)
 
     def decode_slots(self, way: Way) -> int:
-        service, context = self.scenario.service, self.scenario.workload.context.planned_tokens
-        bandwidth = way.gpu.memory_bandwidth_bytes_per_s * self.engine.service.decode_fraction
-        each = self.rank_bytes_per_token(way) * context
-        room = (Fraction(1, service.decode_tokens_per_s) - self.engine.service.step_floor_s) / way.pp * bandwidth
-        return way.replicas * max(0, min(4096, math.floor((room - self.weight_bytes(way)) / each)))
+        """Return the sessions whose steps and prompts together leave the promised rate."""
+        service, speed, people = self.scenario.service, self.engine.service, self.people
+        per_replica = self.prefill_rate(way) / way.replicas
+        prompts = Fraction(0)
+        if people.turns_per_s:
+            rates = self.scenario.workload.rates
+            each = self.prompt_tokens()
+            prompts = people.turns_per_s / people.in_flight * each / per_replica
+        best = 0
+        # From the largest power of two down: each is kept if the time still suffices with it.
+        for bit in reversed(range(13)):
+            sessions = best + 2**bit
+            step = self.step_s(way, sessions, sessions, prefill=False)
+            fits = step * service.decode_tokens_per_s + sessions * prompts <= speed.decode_ceiling_fraction
+            best += 2**bit * (fits and sessions <= 4096)
+        return way.replicas * best
 
-    def prefill_rate(self, way: Way) -> int:
-        model, layer = self.model, self.model.attention[0]
-        head = (layer.heads + layer.kv_heads) * (layer.key_dim + layer.value_dim)
-        parameters = layer.layers * model.hidden * head + (2 * layer.layers + 1) * model.hidden
-        parameters += 3 * model.feed_forward.dense_layers * model.hidden * model.feed_forward.dense_size
-        parameters += model.vocabulary * model.hidden
+    def step_s(self, way: Way, tokens: int, caches: int, *, prefill: bool) -> Fraction:
+        """Return a step's seconds with so many new tokens, reading so many sessions' caches."""
+        model, layer, gpu, speed = self.model, self.model.attention[0], way.gpu, self.engine.service
         context = self.scenario.workload.context.planned_tokens
-        attention = 2 * layer.layers * layer.heads * (layer.key_dim + layer.value_dim) * context
-        peak = (way.gpu.dense.fp8_flops if way.weights == "fp8" else None) or way.gpu.dense.bf16_flops
-        return math.floor(way.gpus * peak * self.engine.service.prefill_fraction / (2 * parameters + attention))
+        head = (layer.heads + layer.kv_heads) * (layer.key_dim + layer.value_dim)
+        norms = (2 * layer.layers + 1) * model.hidden
+        matrices = layer.layers * model.hidden * head
+        matrices += 3 * model.feed_forward.dense_layers * model.hidden * model.feed_forward.dense_size
+        vocabulary = model.vocabulary * model.hidden
+        stage = Fraction(math.ceil(Fraction(layer.layers, way.pp)), layer.layers)
+        peak = (gpu.dense.fp8_flops if way.weights == "fp8" else None) or gpu.dense.bf16_flops
+        memory = gpu.memory_bandwidth_bytes_per_s * speed.bandwidth_fraction
+        own_heads = max(1, math.ceil(Fraction(layer.kv_heads, way.tp)))
+        both = layer.key_dim + layer.value_dim
+        split = Fraction(matrices - layer.layers * model.hidden * layer.kv_heads * both, way.tp)
+        split += layer.layers * model.hidden * own_heads * both
+        active = split + norms + (0 if prefill else Fraction(vocabulary, way.tp))
+        products = stage * tokens * 2 * active / (peak * speed.compute_fraction)
+        read = stage * (split * WEIGHT[way.weights] + 2 * norms) + Fraction(2 * vocabulary, way.tp)
+        seen = 2 * layer.layers * layer.heads * both * context
+        attention = stage * tokens * Fraction(seen, way.tp) / (gpu.dense.bf16_flops * speed.attention_fraction)
+        cached = caches * self.rank_bytes_per_token(way) * context
+        rows = stage * 2 * speed.stream_passes * model.hidden * layer.layers * tokens
+        link = (gpu.fabric_bytes_per_s or gpu.host_link_bytes_per_s) * speed.fabric_fraction
+        sent = stage * tokens * Fraction(8 * (way.tp - 1) * model.hidden * layer.layers, way.tp) / link
+        inside = max(products, read / memory) + max(attention, cached / memory) + rows / memory + sent
+        return speed.step_floor_s + layer.layers * speed.layer_floor_s + way.pp * inside
+
+    def prefill_rate(self, way: Way) -> Fraction:
+        """Return the prompt tokens per second of a group: a full chunk in every stage of every replica."""
+        chunk = self.step(way)[1]
+        return way.replicas * way.pp * chunk / self.step_s(way, chunk, 1, prefill=True)
+
+    def prompt_s(self, way: Way, tokens: int) -> Fraction:
+        """Return the seconds of one prompt alone: chunks follow each other through the stages."""
+        chunk = self.step(way)[1]
+        sizes = [chunk] * (tokens // chunk) + ([tokens % chunk] if tokens % chunk else [])
+        steps = [self.step_s(way, size, 1, prefill=True) for size in sizes]
+        return (sum(steps, Fraction(0)) + (way.pp - 1) * steps[0]) / way.pp if steps else Fraction(0)
 
     def links(self, way: Way, gpus: int | None = None) -> int:
         """Return what all GPUs load together, or so many that share most."""
@@ -667,10 +712,7 @@ class LegalBuilds:
         service, rates = self.scenario.service, self.scenario.workload.rates
         if service is None or not self.people.turns_per_s:
             return True
-        own = Fraction(self.prefill_rate(way) * way.tp * way.pp, way.gpus)
-        if own == 0:
-            return False
-        seconds = rates.new_tokens / own
+        seconds = self.prompt_s(way, rates.new_tokens)
         if self.offloads():
             seconds += size.resume / (self.links(way, way.tp) * self.cache.host_link_fraction)
         if self.scenario.tiers.nvme != "none" and drive is not None:

@@ -32,8 +32,10 @@ POOLED = Tiers(cache="cache", placement="pooled")
 # kind: what a group has, what an open session needs, how many fifths of an open session a group hosts: 5 are in flight.
 BY_HAND = {
     "hbm": (6, Fraction(5, 20), 120),
-    # step(n) = 10 ms + (1 GB of weights + n x 4 MiB) / 500 GB/s <= 20 ms for n = 953; two replicas.
-    "decode": (2 * 953, Fraction(5, 20), 38120),
+    # step(n) = 2 + 8 x 1 ms + n x (36,692,992 FLOP / 50 TFLOP/s + (4 MiB + 81,920 B of rows) / 500 GB/s) above n = 100,
+    # where products outlast 73 us of reading weights; 12.8 prompt tokens/s come with each session, so
+    # step(n) / 20 ms + n x 12.8 / 48,206.7 <= 90 % up to n = 548; two replicas.
+    "decode": (2 * 548, Fraction(5, 20), 21920),
     # 2 x 64 GiB x 75 % = 96 GiB, less 2 staged sessions (1 GiB); half of it usable; 15 of 20 sessions in it.
     "dram": (95 * GIB // 2, Fraction(15, 20) * 4 * MIB, 81066),
     # 2 TB x 80 % = 1,600 GB, half usable; all 20 sessions in it.
@@ -50,10 +52,11 @@ BY_HAND = {
     "dram_bandwidth": (35_840_000_000, Fraction(11 * 4 * MIB, 2000) + Fraction(2 * 768 * 4096, 200), 3286508),
     # 2 x 1 TB x 1 DWPD x 5 years over 2 x 80 %; 432 turns a day of 768 x 4,096 B x 1.25.
     "nvme_endurance": (4 * 10**12, Fraction(432 * 768 * 4096 * 5, 4), 11773),
-    # 2 x 100 TFLOP/s x 50 % over 2 x 18,346,496 + 16,777,216 FLOP per token, half planned; 512 + 128 tokens a turn.
-    "prefill": (935_100, Fraction(640, 200), 1461093),
-    # 1.05 ms from drives, 0.84 ms over a GPU's half of the links, 0.55 ms to prefill 512 tokens: 3 of 1,000 ms.
-    "first_token": (997, Fraction(0), None),
+    # A chunk of 512 takes 2 + 8 x 1 ms, 0.365 ms for 2 x 17,834,496 FLOP per token at 50 TFLOP/s, 0.172 ms for
+    # 16,777,216 in attention, 0.084 ms to move 10 rows per layer: 48,206.7 tokens/s on each of two, half planned.
+    "prefill": (48_206, Fraction(640, 200), 75321),
+    # 1.05 ms from drives, 0.84 ms over a GPU's half of the links, 10.62 ms for a chunk of 512: 13 of 1,000 ms.
+    "first_token": (987, Fraction(0), None),
     # 2 cards of 10 GB/s, half planned.
     "fabric": (10 * GB, Fraction(4 * MIB, 200), 2384185),
 }
