@@ -22,7 +22,7 @@ from planner.copies import copies_on_load
 from planner.cores import Offer, Rejections, cores, offer
 from planner.costs import Pricing, group_drivers
 from planner.errors import InfeasibleError, PriceMissingError
-from planner.halves import Halves, blank_build, find_halves, not_to_be_had, paid_cents, pooled_kinds, populations
+from planner.halves import HalfShelf, Halves, blank_build, not_to_be_had, paid_cents, pooled_kinds, populations
 from planner.hardware import Catalog, Gpu
 from planner.lazy import Lazy
 from planner.loading import Shelf
@@ -276,13 +276,14 @@ def find_candidates(scenario: Scenario, shelf: Shelf, pricing: Pricing) -> Candi
     found = offer(scenario, shelf)
     at = Situation.of(scenario)
     families: dict[tuple[object, ...], Halves] = {}
+    halves_of = HalfShelf(found, shelf.catalog, pricing, at)
     every: list[Way] = []
     considered = 0
     for ways in _by_machine(scenario, shelf, found, pricing, at, rejected):
         core = ways[0].core
         family = (core.chassis, core.system, core.n_nodes, _stored(core, at))
         if family not in families:
-            families[family] = find_halves(core, found, shelf.catalog, pricing, at)
+            families[family] = halves_of.find(core)
         halves = families[family]
         rejected.merge(halves.rejected)
         considered += len(halves.hosts) * len(halves.drives)

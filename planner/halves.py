@@ -14,7 +14,8 @@ from functools import cached_property
 
 from planner import dominance, topology
 from planner.build import Build, Core
-from planner.constraints import GROUP_LIMITS, reach
+from planner.constraints import GROUP_LIMITS
+from planner.constraints.base import GroupLimit, hosted
 from planner.constraints.dram import tier_gib
 from planner.constraints.first_token import drive_seconds
 from planner.constraints.nvme import tier_gb
@@ -121,12 +122,76 @@ def _differing(halves: Sequence[Half], some: Sequence[int], most: int) -> list[i
     return [some[j] for j in dominance.undominated_within([halves[i].kinds for i in some], vectors)]
 
 
-def find_halves(core: Core, found: Offer, catalog: Catalog, pricing: Pricing, at: Situation) -> Halves:
-    """Return the priced memory and drives that let a group on this core's chassis host anything."""
-    blank, rejected = blank_build(core, found, catalog), Rejections()
-    hosts = _halves(_host_options(blank, catalog), "host", pricing, at, rejected)
-    drives = _halves(_drive_options(blank, catalog, at), "drives", pricing, at, rejected)
-    return Halves(hosts, drives, rejected)
+@dataclass(frozen=True)
+class _Priced:
+    """Memory or drives as they are in every node of a chassis, whatever is stored in them.
+
+    Attributes
+    ----------
+    cents : tuple of int
+        Two, see `paid_cents`.
+    rows : tuple of (str, int)
+        Parts that are paid for.
+    counts : tuple of int
+        Coordinates of dominance: pieces in short supply, less pieces of which a least number is asked.
+    """
+
+    build: Build
+    rows: tuple[tuple[str, int], ...]
+    cents: tuple[int, int]
+    watts: int
+    read: int
+    kinds: tuple[str, ...]
+    counts: tuple[int, ...]
+
+
+@dataclass
+class HalfShelf:
+    """Finds halves; what they cost and draw is asked for once per chassis."""
+
+    found: Offer
+    catalog: Catalog
+    pricing: Pricing
+    at: Situation
+    _priced: dict[tuple[object, ...], tuple[list[_Priced], Rejections]] = field(default_factory=dict)
+
+    def find(self, core: Core) -> Halves:
+        """Return the priced memory and drives that let a group on this core's chassis host anything."""
+        blank, rejected = blank_build(core, self.found, self.catalog), Rejections()
+        hosts = self._halves(blank, "host", rejected)
+        drives = self._halves(blank, "drives", rejected)
+        return Halves(hosts, drives, rejected)
+
+    def _halves(self, blank: Build, depends: str, rejected: Rejections) -> list[Half]:
+        """Return the options that host anything, dominated ones left out."""
+        priced, faults = self._priced_of(blank, depends)
+        rejected.merge(faults)
+        # What a session needs of a limit depends on what is stored, never on how much memory or how many drives.
+        limits = [(limit, limit.need(blank, self.at)) for limit in _limits(depends, self.at)]
+        kept = []
+        for one in priced:
+            build = replace(one.build, core=blank.core)
+            bounds = [hosted(limit.have(build, self.at), need, self.at) for limit, need in limits]
+            most = min([self.at.open_parts, *(bound for bound in bounds if bound is not None)])
+            if most == 0:
+                what = f"{build.dimms} x {build.dimm.id}" if depends == "host" else f"{build.drives} drives"
+                rejected.add("limits", f"{build.core.chassis.id}: {what} host nothing")
+            else:
+                kept.append(_half(one, build, depends, most, self.at))
+        vectors = [(*half.adds, -half.reach, -half.read) for half in kept]
+        return [kept[i] for i in dominance.undominated_within([half.kinds for half in kept], vectors)]
+
+    def _priced_of(self, blank: Build, depends: str) -> tuple[list[_Priced], Rejections]:
+        key = (blank.core.chassis, blank.core.system, depends)
+        if key not in self._priced:
+            options = (
+                _host_options(blank, self.catalog)
+                if depends == "host"
+                else _drive_options(blank, self.catalog, self.at)
+            )
+            rejected = Rejections()
+            self._priced[key] = list(_price(options, depends, self.pricing, self.at, rejected)), rejected
+        return self._priced[key]
 
 
 def blank_build(core: Core, found: Offer, catalog: Catalog) -> Build:
@@ -213,29 +278,32 @@ def not_to_be_had(
     return bool(here or late or missing)
 
 
-def _halves(
+def _price(
     options: Iterable[Build], depends: str, pricing: Pricing, at: Situation, rejected: Rejections
-) -> list[Half]:
-    """Return the priced options that host anything, dominated ones left out."""
-    kept = []
-    promised = GROUP_LIMITS["first_token"].active(at)
+) -> Iterator[_Priced]:
+    """Yield the options that are to be had, with what they cost and draw."""
     for build in options:
-        rows = _paid_parts(build, depends)
+        rows = tuple(_paid_parts(build, depends))
         inside = (build.cpu.id, build.dimm.id) if depends == "host" else ((build.drive.id,) if build.drive else ())
         if not_to_be_had(inside, (part for part, count in rows if count), build.core, pricing, at, rejected):
             continue
-        hosted = _reach(build, depends, at)
-        if hosted == 0:
-            what = f"{build.dimms} x {build.dimm.id}" if depends == "host" else f"{build.drives} drives"
-            rejected.add("limits", f"{build.core.chassis.id}: {what} host nothing")
-        else:
-            read = topology.drive_read(build.core.chassis, build.drive, build.drives).bytes_per_s
-            seconds = drive_seconds(build, at) if promised and depends == "drives" else Fraction(0)
-            kinds = tuple(part for part, count in rows if count) if by_part(at) else ()
-            adds = _adds(build, depends, rows, pricing, at)
-            kept.append(Half(build, adds, hosted, read, seconds, tuple(rows), kinds))
-    vectors = [(*half.adds, -half.reach, -half.read) for half in kept]
-    return [kept[i] for i in dominance.undominated_within([half.kinds for half in kept], vectors)]
+        read = topology.drive_read(build.core.chassis, build.drive, build.drives).bytes_per_s
+        kinds = tuple(part for part, count in rows if count) if by_part(at) else ()
+        cents, counts = paid_cents(rows, pricing, at), _counts(dict(rows), at)
+        yield _Priced(build, rows, cents, _watts(build, depends), read, kinds, counts)
+
+
+def _half(one: _Priced, build: Build, depends: str, most: int, at: Situation) -> Half:
+    if depends == "host":
+        pool = (-tier_gib(build, at), 0) if at.pooled else (0, 0)
+    else:
+        pool = (0, -tier_gb(build)) if at.pooled else (0, 0)
+    # Fewer watts let more nodes share a rack, and be lost with it.
+    warm = -one.watts if at.scenario.fleet.spare_racks else 0
+    adds = (*one.cents, one.watts, *pool, warm, *one.counts)
+    promised = GROUP_LIMITS["first_token"].active(at) and depends == "drives"
+    seconds = drive_seconds(build, at) if promised else Fraction(0)
+    return Half(build, adds, most, one.read, seconds, one.rows, one.kinds)
 
 
 def _paid_parts(build: Build, depends: str) -> list[tuple[str, int]]:
@@ -248,22 +316,16 @@ def _paid_parts(build: Build, depends: str) -> list[tuple[str, int]]:
     return [(build.drive.id, build.drives)] if build.drive else []
 
 
-def _adds(
-    build: Build, depends: str, rows: Sequence[tuple[str, int]], pricing: Pricing, at: Situation
-) -> tuple[int, ...]:
-    pieces = dict(rows)
+def _watts(build: Build, depends: str) -> int:
     if depends == "host":
-        watts = build.core.chassis.n_cpus * build.cpu.power_w + build.dimms * build.dimm.power_w
-        pool = (-tier_gib(build, at), 0) if at.pooled else (0, 0)
-    else:
-        watts = build.drives * build.drive.power_w if build.drive else 0
-        pool = (0, -tier_gb(build)) if at.pooled else (0, 0)
+        return build.core.chassis.n_cpus * build.cpu.power_w + build.dimms * build.dimm.power_w
+    return build.drives * build.drive.power_w if build.drive else 0
+
+
+def _counts(pieces: dict[str, int], at: Situation) -> tuple[int, ...]:
     limits = at.scenario.limits
-    most = tuple(pieces.get(part, 0) for part in (*limits.stock, *limits.maximum))
-    least = tuple(-pieces.get(part, 0) for part in limits.minimum)
-    # Fewer watts let more nodes share a rack, and be lost with it.
-    warm = -watts if at.scenario.fleet.spare_racks else 0
-    return (*paid_cents(rows, pricing, at), watts, *pool, warm, *most, *least)
+    most = (pieces.get(part, 0) for part in (*limits.stock, *limits.maximum))
+    return (*most, *(-pieces.get(part, 0) for part in limits.minimum))
 
 
 def paid_cents(rows: Iterable[tuple[str, int]], pricing: Pricing, at: Situation) -> tuple[int, int]:
@@ -284,11 +346,11 @@ def pooled_kinds(at: Situation) -> set[str]:
     return {"dram", "nvme"} if at.pooled else set()
 
 
-def _reach(build: Build, depends: str, at: Situation) -> int:
+def _limits(depends: str, at: Situation) -> list[GroupLimit]:
+    """Return the limits that bound what memory, or drives, let a group host."""
     skipped = pooled_kinds(at) | {"first_token"}
-    bounds = [
-        reach(limit, build, at)
+    return [
+        limit
         for limit in GROUP_LIMITS.values()
         if limit.depends == depends and limit.kind not in skipped and limit.active(at)
     ]
-    return min([at.open_parts, *(b for b in bounds if b is not None)])

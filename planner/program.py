@@ -91,6 +91,11 @@ class Program:
         shrunk = {index: value // divisor for index, value in terms.items()}
         self.rows.append(Row(f"r{len(self.rows):04d}_{name}", shrunk, sense, rhs))
 
+    def add_equal(self, name: str, terms: Mapping[int, int]) -> None:
+        """Add two rows: the terms sum to 0."""
+        self.add_row(name, terms, "<=", 0)
+        self.add_row(name, terms, ">=", 0)
+
     def add_mixed_row(self, name: str, terms: Mapping[int, Fraction], sense: Sense, rhs: Fraction) -> None:
         """Add a row with continuous variables, as it is."""
         kept = {index: value for index, value in terms.items() if value}

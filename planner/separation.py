@@ -10,26 +10,32 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import product
 from typing import Literal
 
 from planner.build import Build
 from planner.candidates import Offers, keep_best
 from planner.costs import bill, capex_cents
+from planner.duality import bound_from_prices
 from planner.errors import InterruptedPlanError, UnprovenError
 from planner.formulation.separate import Separate, Support, make_separate
 from planner.formulation.tokens import Parts
+from planner.formulation.uniform import Triple, best_uniform
 from planner.interrupts import interrupted
 from planner.problem import Problem, Situation
 from planner.solve import Outcome, optimise, solve
-from planner.solvers import relaxation, version
+from planner.solvers import row_prices, version
 
 PLAIN_UP_TO = 4000
 """Pairs of memory and drives over all cores up to which builds are listed."""
 
 
-_NOTHING: Support = (frozenset(), frozenset(), frozenset())
+_NEVER = 10**18
+"""Of a pool without plans."""
+_LEAST_S, _LEAST_TRY_S = 0.1, 1.0
+_FIRST_BUILDS = 6
 Found = tuple[Problem, Outcome]
 
 
@@ -53,8 +59,6 @@ class _Pool:
         Whether time ran out before that.
     exact : set of int
         Cores that are told exactly.
-    known : Support
-        Cores, memory and drives of which the best plan is known: all that were ever in use.
     """
 
     parts: Parts
@@ -62,8 +66,6 @@ class _Pool:
     done: bool = False
     stopped: bool = False
     exact: set[int] = field(default_factory=set)
-    known: Support = _NOTHING
-    builds: set[Build] = field(default_factory=set)
 
 
 @dataclass
@@ -72,7 +74,6 @@ class Search:
 
     solver: str
     deadline: float | None = None
-    below: int | None = None
     best: Found | None = None
 
     def run(self, pools: Sequence[Parts]) -> Found:
@@ -84,7 +85,8 @@ class Search:
             If time ran out before any plan was found.
         """
         start = time.monotonic()
-        asked = [_Pool(parts, _promise(parts)) for parts in pools]
+        self._begin(pools)
+        asked = [_Pool(parts, self._promise(parts)) for parts in pools]
         self._finish(asked, 0)
         stopped = [pool.bound for pool in asked if pool.stopped]
         if self.best is None:
@@ -104,61 +106,92 @@ class Search:
         goals = (first, *outcome.goals[1:])
         return problem, replace(outcome, status=status, bound=bound, seconds=seconds, goals=goals)
 
+    def _begin(self, pools: Sequence[Parts]) -> None:
+        """Find some plan: of a few builds, each of which is good alone, in the pool where one is best."""
+        found = [(triples, parts) for parts in pools if (triples := best_uniform(parts, _FIRST_BUILDS))]
+        if found:
+            triples, parts = min(found, key=lambda some: some[0][0])
+            self._try(parts, [triple for _, triple in triples])
+
+    def _promise(self, parts: Parts) -> int:
+        """Return what no plan of a pool can be below: about the optimum without whole numbers, exactly."""
+        made = make_separate(parts, parts.tokens(()), self._known())
+        if made is None:
+            return _NEVER
+        terms = made.stages()[0]
+        prices = row_prices(made.program, terms)
+        return max(0, bound_from_prices(made.program, terms, prices)) if prices else 0
+
+    def _known(self) -> int | None:
+        """Return the first objective of the best plan so far."""
+        return None if self.best is None else self.best[1].value
+
     def _break_ties(self, pools: Sequence[_Pool]) -> None:
-        """Look in all pools for plans that are as good, and better in the second objective."""
-        for pool in pools:
-            pool.done, pool.bound = False, 0
-        self._finish(pools, 1)
+        """Look for plans that are as good, and better in the second objective, in the pools that may have any."""
+        most = self._least(0)
+        tied = [replace(pool, bound=0, done=False) for pool in pools if pool.bound <= most]
+        self._finish(tied, 1)
+
+    def _least(self, stage: int) -> float:
+        """Return the best value of an objective so far."""
+        return math.inf if self.best is None else self._values(self.best)[stage]
 
     def _finish(self, pools: Sequence[_Pool], stage: int) -> None:
         while left := [pool for pool in pools if not pool.done]:
             pool = min(left, key=lambda pool: pool.bound)
+            if pool.bound > self._least(stage):
+                return
+            if self._is_over():
+                for each in left:
+                    each.done = each.stopped = True
+                return
             self._step(pool, stage)
 
     def _step(self, pool: _Pool, stage: int) -> None:
         """Ask one pool for its bound, and for a plan of the parts in use.
 
-        In the second stage plans must be as good as the best in the first objective, and better in
-        the second.
+        In the first stage plans as good as the best are let in: where there are none either, the
+        second need not ask. There plans must be as good as the best in the first objective, and
+        better in the second.
         """
-        made = make_separate(pool.parts, pool.parts.tokens(pool.exact))
+        made = make_separate(pool.parts, pool.parts.tokens(pool.exact), self._known())
         if made is None:
-            pool.done = True
+            pool.done, pool.bound = True, _NEVER
             return
-        self._narrow(made, pool, stage)
+        self._narrow(made, stage)
         terms = made.stages()[stage]
         answer = optimise(made.program, terms, self.solver, self._left())
-        if answer.status in ("infeasible", "nothing"):
-            pool.done, pool.stopped = True, answer.status == "nothing"
+        if answer.status == "infeasible":
+            pool.done, pool.bound = True, int(min(self._least(stage) + 1, _NEVER))
             return
         proven = answer.status == "optimal"
-        value = sum(c * answer.values[i] for i, c in terms.items())
-        pool.bound = max(pool.bound, value if proven else int(answer.bound or 0))
-        closed = self._try(pool, made.support(answer.values))
+        if proven:
+            pool.bound = max(pool.bound, sum(c * answer.values[i] for i, c in terms.items()))
+        elif answer.bound is not None and math.isfinite(answer.bound):
+            pool.bound = max(pool.bound, math.floor(answer.bound))
+        if answer.status == "nothing":
+            pool.done = pool.stopped = True
+            return
+        self._try(pool.parts, _triples(pool.parts, made.support(answer.values)))
         loose = {
             token.way
             for token, var in zip(made.tokens, made.cores, strict=True)
             if answer.values[var] and not token.exact
         }
         pool.exact |= loose
-        better = self.best is None or self._values(self.best)[stage] > pool.bound
-        if not better:
+        if self._least(stage) <= pool.bound:
             pool.done = True
-        elif not proven or not (loose or (made.used and closed)):
+        elif not proven or not loose:
             pool.done = pool.stopped = True
 
-    def _narrow(self, made: Separate, pool: _Pool, stage: int) -> None:
-        """Leave only what is better than the best, beyond what is known."""
-        terms = made.stages()
-        if stage == 0 and self.below is not None:
-            made.program.add_row("below", terms[0], "<=", self.below - 1)
+    def _narrow(self, made: Separate, stage: int) -> None:
+        """Leave only what is as good as the best, and in the second stage better there."""
+        if self.best is None:
+            return
+        terms, (first, second) = made.stages(), self._values(self.best)
+        made.program.add_row("keep", terms[0], "<=", first)
         if stage == 1:
-            assert self.best is not None
-            first, second = self._values(self.best)
-            made.program.add_row("keep", terms[0], "<=", first)
             made.program.add_row("below", terms[1], "<=", second - 1)
-        if made.used and pool.known != _NOTHING:
-            made.require_other(pool.known)
 
     def _values(self, best: Found) -> tuple[int, int]:
         """Return both objectives of a plan."""
@@ -168,51 +201,42 @@ class Search:
             return outcome.value, capex_cents(bill(problem.pricing, fleet), problem.pricing.case)
         return outcome.value, sum(count * build.n_nodes for build, count in fleet.items())
 
-    def _try(self, pool: _Pool, support: Support) -> bool:
-        """Solve over the builds that the parts in use make; return whether the best of them is known now.
+    def _try(self, parts: Parts, triples: Iterable[Triple]) -> None:
+        """Solve over a few builds of one pool."""
+        pricing = parts.offers.pricing
+        named = sorted(_builds(parts, triples), key=lambda build: build.name)
+        if not named:
+            return
+        problem = Problem(parts.at, keep_best(named, parts.at, pricing.catalog), pricing)
+        known = self._known()
+        at_most = None if known is None else known + 1
+        try:
+            outcome = solve(problem, self.solver, self._left(_LEAST_TRY_S), at_most)
+        except (UnprovenError, InterruptedPlanError):
+            return
+        if outcome.status != "infeasible":
+            found = problem, outcome
+            if self.best is None or self._values(found) < self._values(self.best):
+                self.best = found
 
-        Where the number of builds is limited, parts of earlier rounds are put together with these.
-        """
-        parts = pool.parts
-        ways, hosts, drives = (a | b for a, b in zip(pool.known, support, strict=True))
-        joined = (ways, hosts, drives) if parts.strict else support
-        fresh = set(_builds(parts, joined)) - pool.builds
-        if fresh:
-            pool.builds |= fresh
-            pricing = parts.offers.pricing
-            named = sorted(pool.builds, key=lambda build: build.name)
-            problem = Problem(parts.at, keep_best(named, parts.at, pricing.catalog), pricing)
-            at_most = self.below if self.best is None else self.best[1].value + 1
-            try:
-                outcome = solve(problem, self.solver, self._left(), at_most)
-            except (UnprovenError, InterruptedPlanError):
-                return False
-            if outcome.status != "infeasible":
-                found = problem, outcome
-                if self.best is None or self._values(found) < self._values(self.best):
-                    self.best, self.below = found, outcome.value
-            if outcome.status == "feasible":
-                return False
-        pool.known = joined
-        return True
+    def _left(self, least: float = _LEAST_S) -> float | None:
+        return None if self.deadline is None else max(least, self.deadline - time.monotonic())
 
-    def _left(self) -> float | None:
-        return None if self.deadline is None else max(0.1, self.deadline - time.monotonic())
+    def _is_over(self) -> bool:
+        """Return whether no pool should be asked any more."""
+        return interrupted() or (self.deadline is not None and time.monotonic() >= self.deadline)
 
 
-def _promise(parts: Parts) -> int:
-    """Return the optimum without whole numbers, less what a solver may err by."""
-    made = make_separate(parts, parts.tokens(()))
-    value = relaxation(made.program, made.stages()[0]) if made else 0.0
-    return int(value * (1 - 1e-6)) if math.isfinite(value) else 0
-
-
-def _builds(parts: Parts, support: Support) -> Iterator[Build]:
-    """Yield the legal builds of some parts."""
+def _triples(parts: Parts, support: Support) -> Iterator[Triple]:
+    """Yield what cores, memory and drives can be put together."""
     ways, hosts, drives = support
     for i in sorted(ways):
+        yield from product([i], sorted(hosts & parts.host_of[i].keys()), sorted(drives & parts.drive_of[i].keys()))
+
+
+def _builds(parts: Parts, triples: Iterable[Triple]) -> Iterator[Build]:
+    """Yield those that are legal."""
+    for i, host, drive in triples:
         way = parts.ways[i]
-        for host in hosts & parts.host_of[i].keys():
-            for drive in drives & parts.drive_of[i].keys():
-                if parts.hosts[host].watts + parts.drives[drive].watts <= parts.room(way, 1):
-                    yield parts.offers.build(way, parts.host_of[i][host], parts.drive_of[i][drive])
+        if parts.hosts[host].watts + parts.drives[drive].watts <= parts.room(way, 1):
+            yield parts.offers.build(way, parts.host_of[i][host], parts.drive_of[i][drive])

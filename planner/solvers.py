@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import inspect
-import math
 import os
 import signal
 import subprocess
@@ -64,8 +63,10 @@ class Answer:
     hints: Mapping[int, float] = field(default_factory=dict)
 
 
-def run(program: Program, terms: Mapping[int, int], solver: str, limit_s: float | None) -> Answer:
-    """Minimise `terms` with one solver.
+def run(
+    program: Program, terms: Mapping[int, int], solver: str, limit_s: float | None, presolve: bool = True
+) -> Answer:
+    """Minimise `terms` with one solver; `presolve` says whether HiGHS may rewrite the program first.
 
     Raises
     ------
@@ -78,7 +79,7 @@ def run(program: Program, terms: Mapping[int, int], solver: str, limit_s: float 
     start = time.monotonic()
     stop = threading.Event()
     with tempfile.TemporaryDirectory(prefix="planner-", ignore_cleanup_errors=True) as folder, _quiet():
-        engine = _engine(solver, limit_s, Path(folder), stop)
+        engine = _engine(solver, limit_s, Path(folder), stop, presolve)
         with _children(folder) as children:
             _watched(lambda: problem.solve(engine), stop, children)
         log = Path(folder) / "log"
@@ -104,14 +105,15 @@ def run(program: Program, terms: Mapping[int, int], solver: str, limit_s: float 
     return Answer("nothing", [], scaled)
 
 
-def relaxation(program: Program, terms: Mapping[int, int]) -> float:
-    """Return the optimum without whole numbers; infinite where there is none. For guidance: it is not exact."""
+def row_prices(program: Program, terms: Mapping[int, int]) -> list[float]:
+    """Return the dual values of the rows without whole numbers; empty where that has no optimum. Not exact."""
     problem, _, unit = to_pulp(program, terms)
     with _quiet():
         problem.solve(pulp.HiGHS(msg=False, mip=False, threads=1))
     if problem.status != pulp.LpStatusOptimal:
-        return math.inf
-    return float(problem.objective.value() or 0.0) * unit
+        return []
+    kept = problem.constraints()
+    return [float(row.pi or 0.0) * unit for row in kept[: len(program.rows)]]
 
 
 def _values(program: Program, variables: list[Any]) -> tuple[list[int], dict[int, float]]:
@@ -274,12 +276,13 @@ def _pulp_name(name: str) -> str:
     raise UsageError(f"--solver {name}: unknown; there are: {here}; PuLP can also use, once installed: {more}")
 
 
-def _engine(solver: str, limit_s: float | None, folder: Path, stop: threading.Event) -> Any:
+def _engine(solver: str, limit_s: float | None, folder: Path, stop: threading.Event, presolve: bool) -> Any:
     # Objective values are whole, so an absolute gap of one half proves the optimum.
     common = {"msg": False, "gapRel": 0.0, "gapAbs": 0.5, "timeLimit": limit_s}
     if solver.casefold() == "highs":
         return pulp.HiGHS(
-            **common, threads=1, random_seed=1, callbackTuple=(_stopper(stop), None),
+            **common, threads=1, random_seed=1, presolve="choose" if presolve else "off",
+            callbackTuple=(_stopper(stop), None),
             callbacksToActivate=[pulp.HiGHS.hscb.HighsCallbackType.kCallbackMipInterrupt],
         )  # fmt: skip
     if solver.casefold() == "cbc":

@@ -305,6 +305,14 @@ def format_share(value: Fraction) -> str:
     return f"{float(value * 100):.4g} %"
 
 
+def floor_share(whole: int, *shares: Fraction) -> int:
+    """Return the product of a whole number and shares of it, rounded down; quicker than fractions are."""
+    over, under = whole, 1
+    for share in shares:
+        over, under = over * share.numerator, under * share.denominator
+    return over // under
+
+
 def ceil_div(numerator: int, denominator: int) -> int:
     """Return the quotient rounded up, in integers."""
     return -(-numerator // denominator)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from functools import cache
 
 from planner.build import Build
 from planner.constraints.base import Depends, Unit, group_limit
 from planner.hardware import Drive
 from planner.problem import Situation
+from planner.units import floor_share
 
 WARRANTY_YEARS = 5
 """Over which drives are rated where their entry does not say: data sheets of enterprise drives state
@@ -17,6 +19,11 @@ their writes per day over five years."""
 def rated_bytes(drive: Drive) -> Fraction:
     """Return what one drive is rated to be written over its life."""
     return drive.capacity_bytes * drive.dwpd * 365 * (drive.warranty_years or WARRANTY_YEARS)
+
+
+@cache
+def _rated_per_day(drive: Drive, years: int) -> Fraction:
+    return rated_bytes(drive) / (365 * years)
 
 
 @group_limit
@@ -40,8 +47,8 @@ class NvmeEndurance:
         """Return the bytes per day that are planned for, so that the rating lasts for the term."""
         if build.drive is None:
             return 0
-        rated = rated_bytes(build.drive) * at.scenario.limits.drive_wear_fraction
-        return int(build.n_nodes * build.drives * rated / (365 * at.scenario.finance.years))
+        rated = _rated_per_day(build.drive, at.scenario.finance.years)
+        return floor_share(build.n_nodes * build.drives, rated, at.scenario.limits.drive_wear_fraction)
 
     def need(self, build: Build, at: Situation) -> Fraction:
         """Return bytes per day per open session, at the mean rate through the day's hours."""

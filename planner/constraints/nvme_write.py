@@ -8,6 +8,7 @@ from planner import topology
 from planner.build import Build
 from planner.constraints.base import Depends, Unit, group_limit
 from planner.problem import Situation
+from planner.units import floor_share
 
 
 @group_limit
@@ -27,8 +28,8 @@ class NvmeWrite:
     def have(self, build: Build, at: Situation) -> int:
         """Return what the drives really write, at the planned load."""
         cut = topology.drive_write(build.core.chassis, build.drive, build.drives)
-        effective = cut.bytes_per_s * build.cache.drive_write_fraction * build.cache.load_ceiling_fraction
-        return int(build.n_nodes * effective)
+        shares = build.cache.drive_write_fraction, build.cache.load_ceiling_fraction
+        return floor_share(build.n_nodes * cut.bytes_per_s, *shares)
 
     def need(self, build: Build, at: Situation) -> Fraction:
         """Return bytes per second per open session: the answer is stored as the next prompt."""

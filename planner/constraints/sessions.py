@@ -8,6 +8,10 @@ from planner.build import Build
 from planner.constraints.base import Check, fleet_rule
 from planner.problem import Problem, Situation
 from planner.program import Program
+from planner.units import ceil_div
+
+_SHARE = 10**6
+"""The whole need in the row of shares: fine enough to lose little, small enough for solvers."""
 
 
 @fleet_rule
@@ -85,6 +89,22 @@ def add_covering_rows(
         _add_further_losses(program, name, at_least, (t, level, below), spares, terms)
         below, above = level, first
     program.add_row(name, terms, ">=", need)
+    if spares:
+        of_groups, lost = (dict(zip(groups, some, strict=True)) for some in (capacities, losses))
+        add_share_row(program, name, of_groups, lost, need, spares)
+
+
+def add_share_row(
+    program: Program, name: str, capacities: Mapping[int, int], losses: Mapping[int, int], need: int, spares: int
+) -> None:
+    """Add sum x * c / (need + k * lost) >= 1, which holds in every fleet that survives the loss of k groups.
+
+    Without whole numbers a loss is hardly felt, since binaries are then as small as x / U. This row
+    feels it. In whole numbers it adds nothing; shares are rounded up to millionths. See docs/math.
+    """
+    if need > 0:
+        shares = {group: ceil_div(c * _SHARE, need + spares * losses[group]) for group, c in capacities.items()}
+        program.add_row(f"share_{name}", shares, ">=", _SHARE)
 
 
 def _add_further_losses(

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from planner.constraints.pools import POOLS
 from planner.constraints.sessions import add_covering_rows
 from planner.costs import cluster_line_power_w, group_drivers
+from planner.formulation.most import Most, Needs
+from planner.formulation.pairing import Slot, add_fits, add_pairing, add_slots
 from planner.formulation.rows import add_rack_lots
 from planner.formulation.tokens import Option, Parts, Token
 from planner.hardware import ClusterLine
@@ -28,19 +29,24 @@ class Separate:
     ----------
     tokens : list of Token
         Those that are left; `cores` are their variables.
-    hosts, drives : dict of int
-        Variable of each option that is left, by its place in `Parts`.
-    used : dict
-        Binary of each core, memory and drive population, where the number of builds is limited.
+    hosts, drives : dict of int to int
+        Variable to the option that it counts, by its place in `Parts`.
+    slots : list of Slot
+        One for each kind of build where their number is limited.
     """
 
     parts: Parts
+    needs: Needs
     tokens: list[Token]
     program: Program = field(default_factory=Program)
-    cores: list[int] = field(default_factory=list)
     hosts: dict[int, int] = field(default_factory=dict)
     drives: dict[int, int] = field(default_factory=dict)
-    used: dict[tuple[str, int], int] = field(default_factory=dict)
+    slots: list[Slot] = field(default_factory=list)
+
+    @property
+    def cores(self) -> list[int]:
+        """Variable of each token."""
+        return self.program.groups
 
     @property
     def problem(self) -> Problem:
@@ -51,7 +57,7 @@ class Separate:
         """Return cents or watts of all variables of options."""
         terms: Terms = {}
         for options, variables in ((self.parts.hosts, self.hosts), (self.parts.drives, self.drives)):
-            terms |= {var: options[o].cents if cents else options[o].watts for o, var in variables.items()}
+            terms |= {var: options[o].cents if cents else options[o].watts for var, o in variables.items()}
         return terms
 
     def capex_terms(self) -> Terms:
@@ -85,42 +91,52 @@ class Separate:
         capex, nodes = self.capex_terms(), self.node_terms()
         return (nodes, capex) if self.parts.at.scenario.objectives == ("nodes",) else (capex, nodes)
 
-    def require_other(self, support: Support) -> None:
-        """Allow only plans with a part beyond `support`, within which the best plan is known."""
-        known = {(name, i) for name, some in zip(("core", "host", "drives"), support, strict=True) for i in some}
-        beyond = {var: 1 for part, var in self.used.items() if part not in known}
-        self.program.add_row("other", beyond, ">=", 1)
-
     def support(self, values: Sequence[int]) -> Support:
         """Return the cores, memory and drives in use."""
         ways = {token.way for token, var in zip(self.tokens, self.cores, strict=True) if values[var]}
-        hosts, drives = ({o for o, var in some.items() if values[var]} for some in (self.hosts, self.drives))
+        hosts, drives = ({o for var, o in some.items() if values[var]} for some in (self.hosts, self.drives))
         return frozenset(ways), frozenset(hosts), frozenset(drives)
 
 
-def make_separate(parts: Parts, tokens: Sequence[Token]) -> Separate | None:
-    """Return the program; None where no fleet of these tokens can hold the load."""
+def make_separate(parts: Parts, tokens: Sequence[Token], known: int | None = None) -> Separate | None:
+    """Return the program; None where no fleet of these tokens can hold the load.
+
+    `known` is the first objective of a plan: the program keeps all that are as good.
+    """
     hosts = _worth(parts.hosts, [token.hosts for token in tokens], parts)
     drives = _worth(parts.drives, [token.drives for token in tokens], parts)
-    made = Separate(parts, [token for token in tokens if token.hosts & hosts.keys() and token.drives & drives.keys()])
-    if not made.tokens:
+    left = [token for token in tokens if token.hosts & hosts.keys() and token.drives & drives.keys()]
+    if not left:
         return None
-    needs = _needs(parts)
-    program = made.program
-    for token in made.tokens:
-        most = _most_of_token(parts, token, needs)
-        made.cores.append(program.add_variable(f"core_{token.way}", most))
-    for name, options, left, variables in (
-        ("host", parts.hosts, hosts, made.hosts),
-        ("drives", parts.drives, drives, made.drives),
-    ):
-        for option in sorted(left):
-            most = _most_of_option(made, options[option], name, option, needs)
-            variables[option] = program.add_variable(f"{name}_{option}", most)
-        _add_pairing(made, name, variables)
-    _add_covering(made, needs)
+    made = Separate(parts, Needs.of(parts), left)
+    _add_parts(made, sorted(hosts), sorted(drives), known)
+    _add_pairs(made)
+    _add_covering(made)
     _add_fleet(made)
     return made
+
+
+def _add_parts(made: Separate, hosts: Sequence[int], drives: Sequence[int], known: int | None) -> None:
+    """Add variables of all cores, memory and drives."""
+    program, most = made.program, Most(made.parts, made.needs, made.tokens, known)
+    program.groups += [program.add_variable(f"core_{t.way}", most.of_token(t)) for t in made.tokens]
+    made.hosts |= {program.add_variable(f"host_{o}", most.of_option(o, True)): o for o in hosts}
+    made.drives |= {program.add_variable(f"drives_{o}", most.of_option(o, False)): o for o in drives}
+
+
+def _add_pairs(made: Separate) -> None:
+    """Pair every group's core with memory and drives; where the number of builds is limited, in so many slots."""
+    program, kinds = made.program, made.parts.at.scenario.fleet.max_builds
+    if kinds is not None:
+        made.slots += add_slots(program, (made.cores, list(made.hosts), list(made.drives)), kinds)
+    for name, options in (("host", made.hosts), ("drives", made.drives)):
+        var_of = {option: var for var, option in options.items()}
+        takes = {
+            var: frozenset(var_of[o] for o in (t.hosts if name == "host" else t.drives) if o in var_of)
+            for var, t in zip(made.cores, made.tokens, strict=True)
+        }
+        add_pairing(program, name, takes)
+        add_fits(program, name, takes, made.slots)
 
 
 def _worth(options: Sequence[Option], accepted: Sequence[frozenset[int]], parts: Parts) -> dict[int, frozenset[int]]:
@@ -129,7 +145,7 @@ def _worth(options: Sequence[Option], accepted: Sequence[frozenset[int]], parts:
     for t, some in enumerate(accepted):
         for option in some:
             takers.setdefault(option, set()).add(t)
-    weighed = parts.strict or parts.at.scenario.limits.power_w is not None
+    weighed = parts.at.scenario.limits.power_w is not None
 
     def vector(o: int) -> tuple[int, ...]:
         mine = options[o]
@@ -145,110 +161,23 @@ def _worth(options: Sequence[Option], accepted: Sequence[frozenset[int]], parts:
     return {o: frozenset(takers[o]) for o in kept}
 
 
-@dataclass(frozen=True)
-class _Needs:
-    """What the fleet must hold: parts of sessions, GiB, GB; 0 where a tier is not used."""
-
-    sessions: int
-    gib: int
-    gb: int
-    spares: int
-
-
-def _needs(parts: Parts) -> _Needs:
-    at, bare = parts.at, parts.offers.bare(parts.ways[0])
-    gib, gb = (pool.need_units(bare, at) if pool.active(at) else 0 for pool in POOLS)
-    return _Needs(at.open_parts, gib, gb, Problem(at, (), parts.offers.pricing).spares)
-
-
-_MANY = 10**5
-"""Groups that no plan has; only where an option gives nothing to a pool that needs it."""
-
-
-def _groups(need: int, least: int) -> int:
-    return 0 if need <= 0 else ceil_div(need, least) if least > 0 else _MANY
-
-
-def _most_of_token(parts: Parts, token: Token, needs: _Needs) -> int:
-    """Return a bound: so many groups of it hold the load alone, whatever their options."""
-    drives = [parts.drives[d] for d in token.drives]
-    reach = min(min(parts.ways[token.way].reach, option.reach) for option in drives)
-    gib = min(parts.hosts[h].units for h in token.hosts)
-    gb = min(option.units for option in drives)
-    most = max(_groups(needs.sessions, reach), _groups(needs.gib, gib), _groups(needs.gb, gb))
-    return _limited(parts, parts.ways[token.way].core.n_nodes, most + needs.spares)
-
-
-def _most_of_option(made: Separate, mine: Option, name: str, option: int, needs: _Needs) -> int:
-    """Return a bound: so many groups with it hold the load alone, whatever their cores."""
-    takers = [t for t in made.tokens if option in (t.hosts if name == "host" else t.drives)]
-    ways = [made.parts.ways[token.way] for token in takers]
-    drives = [made.parts.drives[d] for token in takers for d in token.drives] if name == "host" else [mine]
-    hosts = [mine] if name == "host" else [made.parts.hosts[h] for token in takers for h in token.hosts]
-    reach = min(min(way.reach for way in ways), min(option.reach for option in drives))
-    most = max(
-        _groups(needs.sessions, reach),
-        _groups(needs.gib, min(option.units for option in hosts)),
-        _groups(needs.gb, min(option.units for option in drives)),
-    )
-    return _limited(made.parts, mine.n_nodes, most + needs.spares)
-
-
-def _limited(parts: Parts, n_nodes: int, most: int) -> int:
-    limit = parts.at.scenario.fleet.max_nodes
-    return most if limit is None else min(most, limit // n_nodes)
-
-
-def _add_pairing(made: Separate, name: str, variables: Mapping[int, int]) -> None:
-    """Give every group one option that its token takes: flows between classes of both.
-
-    Tokens that take the same options are one class, and so are options that the same tokens take.
-    """
-    program = made.program
-    each = [token.hosts if name == "host" else token.drives for token in made.tokens]
-    takes = [frozenset(o for o in some if o in variables) for some in each]
-    cores: dict[frozenset[int], list[int]] = {}
-    for some, var in zip(takes, made.cores, strict=True):
-        cores.setdefault(some, []).append(var)
-    classes: dict[frozenset[int], list[int]] = {}
-    keys = list(cores)
-    for option, var in variables.items():
-        classes.setdefault(frozenset(k for k, some in enumerate(keys) if option in some), []).append(var)
-    out: list[Terms] = [dict.fromkeys(group, 1) for group in cores.values()]
-    for c, (takers, group) in enumerate(classes.items()):
-        into: Terms = dict.fromkeys(group, 1)
-        for k in sorted(takers):
-            most = min(
-                sum(program.variables[v].upper for v in group), sum(program.variables[v].upper for v in cores[keys[k]])
-            )
-            flow = program.add_variable(f"{name}_{k}_{c}", most)
-            into[flow], out[k][flow] = -1, -1
-        _add_equal(program, f"{name}_in_{c}", into)
-    for k, terms in enumerate(out):
-        _add_equal(program, f"{name}_out_{k}", terms)
-
-
-def _add_equal(program: Program, name: str, terms: Terms) -> None:
-    program.add_row(name, terms, "<=", 0)
-    program.add_row(name, terms, ">=", 0)
-
-
-def _add_covering(made: Separate, needs: _Needs) -> None:
+def _add_covering(made: Separate) -> None:
     """Add sessions over tokens, memory over hosts, drives over drives; and what drives let be hosted."""
-    program, spares, parts = made.program, needs.spares, made.parts
-    add_covering_rows(
-        program, "sessions", [token.reach for token in made.tokens], needs.sessions, spares, groups=made.cores
-    )  # fmt: skip
-    for name, need, options, variables in (
-        ("dram_pool", needs.gib, parts.hosts, made.hosts),
-        ("nvme_pool", needs.gb, parts.drives, made.drives),
-    ):
-        if need > 0:
-            units = [options[o].units for o in variables]
-            add_covering_rows(program, name, units, need, spares, groups=list(variables.values()))
-    reaches = {var: parts.drives[o].reach for o, var in made.drives.items()}
-    if min(reaches.values()) < max(token.reach for token in made.tokens):
-        program.add_row("drive_reach", reaches, ">=", needs.sessions)
+    parts, needs = made.parts, made.needs
+    reaches = {var: token.reach for token, var in zip(made.tokens, made.cores, strict=True)}
+    _add_cover(made, "sessions", reaches, needs.sessions)
+    if needs.gib > 0:
+        _add_cover(made, "dram_pool", {var: parts.hosts[o].units for var, o in made.hosts.items()}, needs.gib)
+    if needs.gb > 0:
+        _add_cover(made, "nvme_pool", {var: parts.drives[o].units for var, o in made.drives.items()}, needs.gb)
+    of_drives = {var: parts.drives[o].reach for var, o in made.drives.items()}
+    if min(of_drives.values()) < max(reaches.values()):
+        made.program.add_row("drive_reach", of_drives, ">=", needs.sessions)
+
+
+def _add_cover(made: Separate, name: str, capacities: Mapping[int, int], need: int) -> None:
+    each, groups = list(capacities.values()), list(capacities)
+    add_covering_rows(made.program, name, each, need, made.needs.spares, groups=groups)
 
 
 def _add_fleet(made: Separate) -> None:
@@ -272,8 +201,6 @@ def _add_fleet(made: Separate) -> None:
         program.add_row("rack_units", height, "<=", limits.rack_units)
     if fleet.max_nodes is not None:
         program.add_row("nodes", made.node_terms(), "<=", fleet.max_nodes)
-    if fleet.max_builds is not None:
-        _add_kinds(made, fleet.max_builds)
 
 
 def _add_racks(made: Separate) -> None:
@@ -289,7 +216,7 @@ def _add_racks(made: Separate) -> None:
 
 
 def _add_lots(made: Separate, line: ClusterLine) -> None:
-    """Add the lots of a rounded line; a minimum where every token has a part in it, else none: a bound from below."""
+    """Add the lots of a rounded line, at least its minimum where any core in use has a part in it."""
     program, least = made.program, ceil_div(line.minimum, line.pieces)
     if line.driver == "fleet":
         lots = max(1, least)
@@ -304,22 +231,7 @@ def _add_lots(made: Separate, line: ClusterLine) -> None:
     lots = program.add_variable(f"lots_{line.id}", max(most, least, 1), every)
     program.lots[line.id] = lots
     program.add_row(f"lots_{line.id}", {lots: line.per} | {var: -n for var, n in drivers.items()}, ">=", 0)
-
-
-def _add_kinds(made: Separate, most: int) -> None:
-    """At most so many cores, memory and drive populations in use: every plan of so many builds keeps to that."""
-    program = made.program
-    ways: dict[int, list[int]] = {}
-    for token, var in zip(made.tokens, made.cores, strict=True):
-        ways.setdefault(token.way, []).append(var)
-    hosts, drives = ({o: [var] for o, var in some.items()} for some in (made.hosts, made.drives))
-    for name, groups in (("core", ways), ("host", hosts), ("drives", drives)):
-        used: Terms = {}
-        for i, group in groups.items():
-            binary = program.add_variable(f"used_{name}_{i}", 1)
-            made.used[name, i] = binary
-            used[binary] = 1
-            for var in group:
-                program.add_row(f"used_{name}_{i}", {var: 1, binary: -program.variables[var].upper}, "<=", 0)
-            program.add_row(f"in_use_{name}_{i}", dict.fromkeys(group, 1) | {binary: -1}, ">=", 0)
-        program.add_row(f"kinds_{name}", used, "<=", most)
+    if least > max(1, every):
+        for i, driver in enumerate(drivers.values()):
+            if driver:
+                program.add_row(f"least_{line.id}_{i}", {lots: 1, program.mark_used(i): -least}, ">=", 0)

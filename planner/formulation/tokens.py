@@ -179,11 +179,6 @@ class Parts:
                 split[slim] = frozenset(h for h in hosts if self.hosts[h].watts <= watts)
         return [(light, slim) for slim, light in split.items()]
 
-    @property
-    def strict(self) -> bool:
-        """Whether dominance must lead from legal plans to legal plans: plans are cut off by their parts."""
-        return self.at.scenario.fleet.max_builds is not None
-
     def _undominated(self, tokens: Sequence[Token]) -> list[Token]:
         """Return tokens without those that another, with as wide a choice, is as good as."""
         rows = [self._vector(token) for token in tokens]
@@ -198,17 +193,7 @@ class Parts:
         """Return whether every group of `other` may as well be one of `one`."""
         if not (one.hosts >= other.hosts and one.drives >= other.drives):
             return False
-        if any(a > b for a, b in zip(row, other_row, strict=True)):
-            return False
-        return one.exact or not self.strict or (not other.exact and self._is_roomier(one.way, other.way))
-
-    def _is_roomier(self, one: int, other: int) -> bool:
-        """Return whether each pair that is legal on a way is so on another, with as much reach and share of a rack."""
-        ways = self.ways[one], self.ways[other]
-        rooms = all(self.room(ways[0], s) >= self.room(ways[1], s) for s in range(1, self.tallest(ways[1]) + 1))
-        wider = self.host_of[one].keys() >= self.host_of[other].keys()
-        wider = wider and self.drive_of[one].keys() >= self.drive_of[other].keys()
-        return rooms and wider and self.tallest(ways[0]) >= self.tallest(ways[1]) and ways[0].reach >= ways[1].reach
+        return all(a <= b for a, b in zip(row, other_row, strict=True))
 
     def _vector(self, token: Token) -> tuple[int, ...]:
         way = self.ways[token.way]

@@ -11,6 +11,7 @@ import pytest
 from planner import planning, separation
 from planner.candidates import Candidates
 from planner.errors import InfeasibleError
+from planner.formulation import separate
 from planner.hardware import Chassis
 from planner.planning import Solved, solve_scenario
 from planner.scenario import Limits
@@ -145,10 +146,11 @@ def test_parts_give_the_best_of_all_fleets_long(seeds: range, monkeypatch: pytes
 
 
 def test_the_instances_bind(monkeypatch: pytest.MonkeyPatch) -> None:
-    # Cores are refined, parts excluded, pools pruned somewhere among the instances.
+    # Cores are refined, builds limited by slots, pools passed over somewhere among the instances.
     told: list[Solved] = []
-    exact, other = [], []
-    tokens, require = separation.Parts.tokens, separation.Separate.require_other
+    exact, slots, asked, steps = [], [], [], []
+    tokens, add, run = separation.Parts.tokens, separate.add_slots, separation.Search.run
+    step = separation.Search._step
 
     def seen(self: separation.Parts, some: set[int]) -> object:
         exact.append(len(some))
@@ -156,7 +158,9 @@ def test_the_instances_bind(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(separation, "PLAIN_UP_TO", APART)
     monkeypatch.setattr(separation.Parts, "tokens", seen)
-    monkeypatch.setattr(separation.Separate, "require_other", lambda *words: (other.append(1), require(*words)))
+    monkeypatch.setattr(separate, "add_slots", lambda *words: (slots.append(1), add(*words))[1])
+    monkeypatch.setattr(separation.Search, "run", lambda self, pools: (asked.extend(pools), run(self, pools))[1])
+    monkeypatch.setattr(separation.Search, "_step", lambda self, pool, n: (steps.append(pool), step(self, pool, n))[1])
     for seed in SEEDS:
         try:
             instance = middle_sized(seed)
@@ -164,5 +168,6 @@ def test_the_instances_bind(monkeypatch: pytest.MonkeyPatch) -> None:
         except InfeasibleError:
             continue
     assert any(exact)
-    assert other
+    assert slots
+    assert len({id(pool.parts) for pool in steps}) < len(asked)
     assert {found.scenario.tiers.placement for found in told} == {"local", "pooled"}
