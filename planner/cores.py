@@ -200,8 +200,8 @@ def cores(scenario: Scenario, shelf: Shelf, found: Offer, rejected: Rejections) 
                             if key not in known:
                                 known[key] = _run_as(scenario, shelf, found, base, layout, n_nodes)
                             made, faults = known[key]
-                            for fault in faults:
-                                rejected.add(*fault)
+                            for stage, words in faults:
+                                rejected.add(stage, words)
                             yield from made
 
 

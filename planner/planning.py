@@ -25,7 +25,6 @@ from planner.demand import demand
 from planner.edges import pool_edge
 from planner.errors import InfeasibleError, PlannerError, PriceMissingError, UnprovenError
 from planner.evidence import Source
-from planner.formulation.tokens import Parts
 from planner.hardware import Gpu, OwnedMachine
 from planner.interrupts import held, interrupted, session
 from planner.loading import Shelf
@@ -35,7 +34,7 @@ from planner.plan import CostSummary, Goal, NodeGroup, Plan, RunnerUp
 from planner.problem import Problem, Situation
 from planner.proof import LIMIT_S, Proof, check_here, prove
 from planner.scenario import Scenario
-from planner.separation import Search, is_large
+from planner.separation import Search, taken_apart
 from planner.solve import Outcome, least_possible, solve
 from planner.verify import Verification, verify
 
@@ -144,7 +143,7 @@ class _Question:
         best so far. A part that was stopped before proof leaves the whole unproven.
         """
         with held():
-            parts = self._separated(builds)
+            parts = [] if self.caps else taken_apart(builds, self.at)
             if not parts:
                 return self._best(builds)
             problem, outcome = Search(self.solver, self.deadline).run(parts)
@@ -176,14 +175,6 @@ class _Question:
             open_outcome = replace(best.outcome, status="feasible", bound=min(best.outcome.bound, *bounds))
             best = replace(best, outcome=open_outcome)
         return best and replace(best, parts=tuple(parts))
-
-    def _separated(self, builds: Sequence[Build]) -> list[Parts]:
-        """Return the parts of each pool where its builds are too many to be listed; none where they are not."""
-        pools = builds.pools() if isinstance(builds, Offers) and self.at.pooled and not self.caps else []
-        if not is_large(pools, self.at):
-            return []
-        parts = [Parts.of(pool, self.at) for pool in pools]
-        return parts if all(part.separable for part in parts) else []
 
     def optimum(self, builds: Sequence[Build]) -> Solved | None:
         """Return the proven best fleet of `builds`; None if there is none or time ran out."""

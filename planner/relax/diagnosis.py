@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
@@ -16,7 +16,7 @@ from planner.relax.ways import Search, Way, find_ways, plain_ways, shortfall
 from planner.relax.world import Derive, OutOfTimeError, World
 from planner.scenario import Scenario
 
-DEADLINE_S = 8.0
+DEADLINE_S = 60.0
 """Seconds for a diagnosis unless told otherwise; one derivation of builds may come on top."""
 
 
@@ -129,6 +129,7 @@ class Diagnosis:
 def diagnose(
     scenario: Scenario, shelf: Shelf, pricing: Pricing, solver: str = "highs", time_limit_s: float | None = DEADLINE_S,
     why: Sequence[str] = (), derive: Derive | None = None, ways: bool = True,
+    progress: Callable[[str], None] | None = None,
 ) -> Diagnosis:  # fmt: skip
     """Return why `scenario`, which has no plan, has none, and the ways out.
 
@@ -142,12 +143,14 @@ def diagnose(
         Other builds than those of the catalogue.
     ways : bool
         Whether to look for ways out too.
+    progress : callable or None
+        Is told in words what is asked next.
     """
     deadline = None if time_limit_s is None else time.monotonic() + time_limit_s
     if scenario.fleet.owned:
         shelf = with_owned(scenario, shelf)
         pricing = replace(pricing, catalog=shelf.catalog, book=shelf.catalog.book(scenario.finance.prices))
-    world = World(scenario, shelf, pricing, solver, deadline, derive)
+    world = World(scenario, shelf, pricing, solver, deadline, derive, progress)
     search = plain_ways(world) if ways else Search()
     conflict = find_conflict(world, world.rules)
     if not conflict.rules:
