@@ -400,9 +400,9 @@ def _pools(builds: Sequence[Build]) -> Sequence[Sequence[Build]]:
 
 
 def _distinct(builds: Iterable[Build]) -> list[Build]:
-    """Return builds once each, in canonical order: cells may overlap, and a name does not say how many fabric cards."""
-    found = {(build.name, build.core.fabric_nics): build for build in builds}
-    return [found[key] for key in sorted(found)]
+    """Return builds once each, in canonical order: cells may overlap."""
+    found = {build.name: build for build in builds}
+    return [found[name] for name in sorted(found)]
 
 
 def _machine(build: Build) -> Machine:

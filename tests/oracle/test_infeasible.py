@@ -28,7 +28,7 @@ from tests.unit import tiny
 ORACLE = 34
 TINY = 10
 RULED = 12
-BUYER = 26
+BUYER = 30
 SHIPPED = 6
 
 
@@ -54,8 +54,14 @@ def shipped_mutants() -> list[tuple[Mutant, list[Override]]]:
     return first(lambda seed: shipped_mutant(seed, tiny.shelf()), SHIPPED)  # type: ignore[return-value]
 
 
+TOLD: dict[int, Diagnosis] = {}
+
+
 def told(scenario: Scenario, shelf: Shelf) -> Diagnosis:
-    return diagnose(scenario, shelf, pricing_of(scenario, shelf), time_limit_s=None)
+    """Return the diagnosis of a mutant; mutants live as long as the tests, so that each is asked once."""
+    if id(scenario) not in TOLD:
+        TOLD[id(scenario)] = diagnose(scenario, shelf, pricing_of(scenario, shelf), time_limit_s=None)
+    return TOLD[id(scenario)]
 
 
 SEEN: Counter[str] = Counter()
