@@ -12,6 +12,7 @@ from planner.loading import Shelf
 from planner.owned import with_owned
 from planner.relax.base import Amount, Filter, Rule
 from planner.relax.conflict import Conflict, find_conflict
+from planner.relax.held import Held, find_held
 from planner.relax.ways import Search, Way, find_ways, plain_ways, shortfall
 from planner.relax.world import Derive, OutOfTimeError, World
 from planner.scenario import Scenario
@@ -110,6 +111,8 @@ class Diagnosis:
         What the deadline left out.
     further : tuple of tuple of str
         Conflicts that remain where a rule of the first one is dropped and there still is no plan.
+    held : Held or None
+        How much of the load can be held with no rule bent; None where it was not asked.
     """
 
     scenario: str
@@ -124,6 +127,7 @@ class Diagnosis:
     unpriced: tuple[str, ...] = ()
     not_tried: tuple[str, ...] = ()
     further: tuple[tuple[str, ...], ...] = ()
+    held: Held | None = None
 
 
 def diagnose(
@@ -157,7 +161,14 @@ def diagnose(
         return _told(world, conflict, Search(), tuple(why), hopeless=True)
     if ways:
         find_ways(world, conflict, search)
-    return _told(world, conflict, search, tuple(why))
+    found = _told(world, conflict, search, tuple(why))
+    return _with_held(world, found) if ways else found
+
+
+def _with_held(world: World, found: Diagnosis) -> Diagnosis:
+    held = find_held(world)
+    lost = () if held else ("how much of the load can be held",)
+    return replace(found, held=held, not_tried=(*found.not_tried, *lost))
 
 
 def _told(world: World, conflict: Conflict, search: Search, why: tuple[str, ...], hopeless: bool = False) -> Diagnosis:

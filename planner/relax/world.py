@@ -22,8 +22,10 @@ from planner.build import Build
 from planner.candidates import Offers, find_candidates, keep_best
 from planner.costs import Pricing, bill, capex_cents
 from planner.errors import InfeasibleError, InputError, PriceMissingError, UnprovenError
+from planner.fields import contents
 from planner.formulation.objectives import stages
 from planner.formulation.rows import make_program
+from planner.formulation.tokens import Parts
 from planner.hardware import Catalog, OwnedMachine
 from planner.loading import Shelf
 from planner.problem import Problem, Situation
@@ -145,9 +147,7 @@ class World:
         return ()
 
     def _cell(self, scenario: Scenario, key: tuple[Any, ...]) -> Sequence[Build]:
-        load = scenario.service and (scenario.service.decode_tokens_per_s, scenario.service.first_token_s)
-        rates = scenario.workload.rates and scenario.workload.rates.turns_per_hour
-        key = (*key, load, rates)
+        key = (*key, scenario.service and contents(scenario.service), contents(scenario.workload))
         if key not in self._cells:
             self.left_s()
             # Stock, minimum, maximum and racks are coordinates of dominance: all are kept, whatever the question drops.
@@ -224,6 +224,10 @@ class World:
         """Return a fleet for a question; None where there is none."""
         if not self.derived:
             return self._first(asked, self.builds(asked, opened))
+        by_cost = replace(asked, objective="capex")
+        parts = [] if opened else taken_apart(self.builds(asked, opened), Situation.of(by_cost))
+        if parts:
+            return self._best(self._over_parts(parts))
         wide = without(asked, self.shelf, (rule for rule in self.filters if rule.path in opened))
         if self._needs_real(wide):
             return self._first(asked, self.builds(asked, opened))
@@ -270,9 +274,18 @@ class World:
 
     def best(self, asked: Scenario, opened: frozenset[str]) -> Found | None:
         """Return the best fleet for a question by its own objective, proven and verified."""
+        builds = self.builds(asked, opened)
+        parts = taken_apart(builds, Situation.of(asked))
+        best = self._best(self._over_parts(parts) if parts else self._one_by_one(asked, builds))
+        if best is not None:
+            verify(best.problem, best.counts)
+        return best
+
+    def _best(self, outcomes: Iterable[tuple[Problem, Outcome]]) -> Found | None:
+        """Return the best of proven outcomes."""
         best: Found | None = None
         try:
-            for problem, outcome in self._outcomes(asked, self.builds(asked, opened)):
+            for problem, outcome in outcomes:
                 if outcome.status == "feasible":
                     raise OutOfTimeError
                 if outcome.status == "optimal":
@@ -281,17 +294,14 @@ class World:
                     best = found if best is None or found.rank < best.rank else best
         except UnprovenError:
             raise OutOfTimeError from None
-        if best is not None:
-            verify(best.problem, best.counts)
         return best
 
-    def _outcomes(self, asked: Scenario, builds: Sequence[Build]) -> Iterator[tuple[Problem, Outcome]]:
-        """Yield the best of each pool, as long as it is not worse than that of an earlier one."""
+    def _over_parts(self, parts: Sequence[Parts]) -> Iterator[tuple[Problem, Outcome]]:
         left_s = self.left_s()
-        parts = taken_apart(builds, Situation.of(asked))
-        if parts:
-            yield Search(self.solver, None if left_s is None else time.monotonic() + left_s).run(parts)
-            return
+        yield Search(self.solver, None if left_s is None else time.monotonic() + left_s).run(parts)
+
+    def _one_by_one(self, asked: Scenario, builds: Sequence[Build]) -> Iterator[tuple[Problem, Outcome]]:
+        """Yield the best of each pool, as long as it is not worse than that of an earlier one."""
         below: int | None = None
         for problem in self.problems(asked, builds):
             outcome = solve(problem, self.solver, self.left_s(), below)

@@ -10,6 +10,7 @@ import pytest
 from planner.loading import Shelf
 from planner.planning import pricing_of, solve_scenario
 from planner.relax import Diagnosis, Filter, Limit, diagnose, rules_of, without
+from planner.relax.held import with_users
 from planner.scenario import Override, Scenario
 from planner.scenario_files import load_scenario
 from tests.oracle.brute_force import TooLargeError
@@ -28,7 +29,7 @@ from tests.unit import tiny
 ORACLE = 34
 TINY = 10
 RULED = 12
-BUYER = 30
+BUYER = 36
 SHIPPED = 6
 
 
@@ -113,11 +114,23 @@ def check_ways(scenario: Scenario, shelf: Shelf, enumerate_it: bool = False) -> 
             assert cents(without(scenario, shelf, [rules[name]]), shelf, enumerate_it) is None
 
 
+def check_held(scenario: Scenario, shelf: Shelf, enumerate_it: bool = False) -> None:
+    """With as many users as told there is a plan, with one more there is none."""
+    held = told(scenario, shelf).held
+    if held is None:
+        assert told(scenario, shelf).hopeless
+        return
+    if held.users:
+        assert cents(with_users(scenario, held.users), shelf, enumerate_it) is not None
+    assert cents(with_users(scenario, held.users + 1), shelf, enumerate_it) is None
+
+
 @pytest.mark.parametrize("number", range(ORACLE + TINY))
 def test_random_scenarios(number: int) -> None:
     scenario, shelf = random_mutants()[number]
     check_conflict(scenario, shelf, enumerate_it=number < ORACLE)
     check_ways(scenario, shelf, enumerate_it=number < ORACLE)
+    check_held(scenario, shelf, enumerate_it=number < ORACLE)
 
 
 @lru_cache(maxsize=1)
@@ -130,6 +143,7 @@ def test_random_scenarios_with_the_rules_of_a_buyer(number: int) -> None:
     scenario, shelf = ruled_mutants()[number]
     check_conflict(scenario, shelf, enumerate_it=True)
     check_ways(scenario, shelf, enumerate_it=True)
+    check_held(scenario, shelf, enumerate_it=True)
 
 
 @lru_cache(maxsize=1)
@@ -142,6 +156,7 @@ def test_random_scenarios_beyond_the_rules_of_a_buyer(number: int) -> None:
     scenario, shelf = buyer_mutants()[number]
     check_conflict(scenario, shelf, enumerate_it=True)
     check_ways(scenario, shelf, enumerate_it=True)
+    check_held(scenario, shelf, enumerate_it=True)
 
 
 @pytest.mark.parametrize("number", range(SHIPPED))
@@ -149,6 +164,7 @@ def test_shipped_scenarios(number: int) -> None:
     (scenario, shelf), overrides = shipped_mutants()[number]
     check_conflict(scenario, shelf)
     check_ways(scenario, shelf)
+    check_held(scenario, shelf)
     for way in told(scenario, shelf).ways_out:
         # As pasted after the same command.
         pasted = [*overrides, *(Override.parse(text) for text in way.overrides)]
