@@ -27,6 +27,7 @@ from planner.formulation.objectives import stages
 from planner.formulation.rows import make_program
 from planner.formulation.tokens import Parts
 from planner.hardware import Catalog, OwnedMachine
+from planner.interrupts import interrupted
 from planner.loading import Shelf
 from planner.problem import Problem, Situation
 from planner.relax.base import RULES, Filter, Limit, Rule
@@ -121,8 +122,10 @@ class World:
         Raises
         ------
         OutOfTimeError
-            If none are.
+            If none are, or nobody waits any longer.
         """
+        if interrupted():
+            raise OutOfTimeError
         if self.deadline is None:
             return None
         left = self.deadline - time.monotonic()
