@@ -40,6 +40,8 @@ class Core:
         The whole system that is bought instead of parts.
     launch : Launch or None
         Options of the engine that the budget holds for; None where the budget is given.
+    service : str
+        Which service of a plan it is for; empty where there is one.
     """
 
     chassis: Chassis
@@ -61,6 +63,7 @@ class Core:
     fabric_nics: int = 0
     system: System | None = None
     launch: Launch | None = None
+    service: str = ""
 
     @property
     def n_gpus(self) -> int:
@@ -107,7 +110,8 @@ class Core:
         how = f"{replicas}{self.layout.name} {self.weights} {self.footprint.kv.name} {self.engine.id}"
         # Groups of several nodes have one number of fabric cards, single nodes of a pool a choice of them.
         cards = f" / {self.fabric_nics}x {self.fabric_nic.id}" if self.fabric_nic and self.n_nodes == 1 else ""
-        return f"{machine}{nodes} / {self.gpu.id} / {how}{cards}"
+        whose = f"{self.service}: " if self.service else ""
+        return f"{whose}{machine}{nodes} / {self.gpu.id} / {how}{cards}"
 
 
 @dataclass(frozen=True, eq=False)

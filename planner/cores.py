@@ -214,7 +214,8 @@ def _asked(scenario: Scenario, shelf: Shelf, found: Offer) -> tuple[tuple[Any, .
     cluster, nics = shelf.catalog.cluster, tuple(shelf.catalog.nics().values())
     load = contents(scenario.workload, but=("rates",))
     how = contents(scenario.serving, but=("engines", "weights", "kv_formats", "custom_kv", "layouts"))
-    return (found.model, found.cache, cluster, scenario.tiers.placement), nics, shelf.engines.measured, load, how
+    whose = (scenario.label, found.model, found.cache, cluster, scenario.tiers.placement)
+    return whose, nics, shelf.engines.measured, load, how
 
 
 @lru_cache(maxsize=8)
@@ -295,6 +296,7 @@ def make_core(scenario: Scenario, shelf: Shelf, found: Offer, base: _Base, layou
         footprint=size, layout=layout, n_nodes=n_nodes, replicas=replicas, budget=budget, pool=pool,
         layout_evidence=layout_evidence(budget.evidence, layout, base.gpu),
         front_nic=nics[cluster.front_nic], front_nics=cluster.front_nics, system=base.system, launch=launch,
+        service=scenario.label,
     )  # fmt: skip
 
 

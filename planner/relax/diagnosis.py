@@ -162,7 +162,8 @@ def diagnose(
     if ways:
         find_ways(world, conflict, search)
     found = _told(world, conflict, search, tuple(why))
-    return _with_held(world, found) if ways else found
+    # Of several services none is the one whose users may be fewer.
+    return _with_held(world, found) if ways and not scenario.services else found
 
 
 def _with_held(world: World, found: Diagnosis) -> Diagnosis:

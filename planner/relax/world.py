@@ -19,7 +19,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from planner.build import Build
-from planner.candidates import Offers, find_candidates, keep_best
+from planner.candidates import Offers
 from planner.costs import Pricing, bill, capex_cents
 from planner.errors import InfeasibleError, InputError, PriceMissingError, UnprovenError
 from planner.fields import contents
@@ -28,6 +28,7 @@ from planner.formulation.rows import make_program
 from planner.formulation.tokens import Parts
 from planner.hardware import Catalog, OwnedMachine
 from planner.interrupts import interrupted
+from planner.joint import best_of, by_content, candidates_of
 from planner.loading import Shelf
 from planner.problem import Problem, Situation
 from planner.relax.base import RULES, Filter, Limit, Rule
@@ -72,7 +73,9 @@ class Found:
 
 def rules_of(scenario: Scenario, shelf: Shelf) -> tuple[Rule, ...]:
     """Return the scenario's rules, those that are asked first whether they matter first."""
-    return tuple(rule for kind in RULES.values() for rule in kind.of(scenario, shelf))
+    found = tuple(rule for kind in RULES.values() for rule in kind.of(scenario, shelf))
+    # Of several services only what is common to all can give way.
+    return tuple(r for r in found if r.path.startswith(("limits.", "fleet."))) if scenario.services else found
 
 
 def without(scenario: Scenario, shelf: Shelf, rules: Iterable[Rule]) -> Scenario:
@@ -104,7 +107,7 @@ class World:
         self.deadline = deadline
         self.rules = rules_of(scenario, shelf)
         self.filters = tuple(rule for rule in self.rules if isinstance(rule, Filter))
-        self.derived = derive is None
+        self.derived = derive is None and not scenario.services
         self.why: dict[str, int] = {}
         self.unpriced: dict[str, int] = {}
         self._derive = derive or self._offered
@@ -137,7 +140,7 @@ class World:
 
     def _offered(self, scenario: Scenario) -> Sequence[Build]:
         try:
-            return find_candidates(scenario, self.shelf, self.pricing).every
+            return candidates_of(scenario, self.shelf, self.pricing).every
         except InfeasibleError as fault:
             lines = (line.strip().removeprefix("- ") for line in str(fault).splitlines()[1:])
             self.why |= dict.fromkeys(lines, 1)
@@ -193,8 +196,7 @@ class World:
         """
         at = Situation.of(asked)
         by = Situation.of(replace(asked, limits=self.scenario.limits, fleet=self.scenario.fleet)) if least else at
-        pools = _pools(builds) if at.pooled else [builds] if builds else []
-        return [Problem(at, keep_best(pool, by, self.pricing.catalog), self.pricing) for pool in pools]
+        return [Problem(at, best_of(part, by, self.pricing.catalog), self.pricing) for part in by_content(builds, at)]
 
     # Answers
 
@@ -394,22 +396,14 @@ def _filled(build: Build, catalog: Catalog) -> Build:
 def _united(cells: Sequence[Sequence[Build]]) -> Sequence[Build]:
     """Return the builds of all cells once each; unlisted where none of them is listed yet."""
     cells = [cell for cell in cells if cell]
-    offers = [cell for cell in cells if isinstance(cell, Offers)]
+    if len(cells) == 1 and isinstance(cells[0], Offers):
+        return cells[0]
+    offers = [cell for cell in cells if type(cell) is Offers]
     if not offers or len(offers) < len(cells):
         return _distinct(build for cell in cells for build in cell)
     # Cells share their cores, so one that is in two of them is the same.
     ways = {way.core: way for offer in offers for way in offer.ways}
     return Offers(list(ways.values()), offers[0].at, offers[0].pricing)
-
-
-def _pools(builds: Sequence[Build]) -> Sequence[Sequence[Build]]:
-    """Return the builds by what they store, the leanest first."""
-    if isinstance(builds, Offers):
-        return builds.pools()
-    parts: dict[object, list[Build]] = {}
-    for build in sorted(builds, key=lambda build: build.core.pool_key):
-        parts.setdefault(build.core.pool_key, []).append(build)
-    return list(parts.values())
 
 
 def _distinct(builds: Iterable[Build]) -> list[Build]:

@@ -21,10 +21,12 @@ FLOORS = [
     *("attention", "paging", "prices", "profiles", "engines", "enginelogs", "reading", "workload"),
     *("hardware", "scenario", "split_scenario", "models", "topology", "assembly", "eligibility", "kvcache", "layout"),
     *("weights", "budget", "pool", "copies", "doubts", "importing"),
-    *("catalog_checks", "loading", "owned", "scenario_files", "schema"),
+    *("catalog_checks", "loading", "owned", "layering", "setting_paths", "scenario_checks", "scenario_services"),
+    *("scenario_files", "schema"),
     *("demand", "build", "service", "cores", "costs", "problem", "constraints", "objectives", "plan"),
-    *("halves", "candidates", "formulation", "verify", "solvers", "solve", "separation", "proof", "caveats", "edges"),
-    *("planning", "split", "relax"),
+    *("halves", "candidates", "joint", "formulation", "verify", "solvers", "solve", "separation", "proof"),
+    *("caveats", "edges"),
+    *("answer", "planning", "split", "relax"),
     *("questions", "render", "views", "cli", "__main__"),
 ]
 MOST_LINES = 500
