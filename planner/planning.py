@@ -18,7 +18,7 @@ from planner.loading import Shelf
 from planner.owned import with_owned
 from planner.plan import Plan, RunnerUp
 from planner.problem import Problem, Situation
-from planner.proof import LIMIT_S, Proof, check_here, prove
+from planner.proof import LIMIT_S, Proof, check_here, prove, prove_apart
 from planner.scenario import Scenario, services_of
 from planner.separation import Search, taken_apart
 from planner.solve import least_possible, solve
@@ -92,7 +92,7 @@ class _Question:
             if not parts:
                 return self._best(builds)
             problem, outcome = Search(self.solver, self.deadline).run(parts)
-        found = Solved(self.scenario, problem, self.candidates, outcome)
+        found = Solved(self.scenario, problem, self.candidates, outcome, apart=tuple(parts))
         return found if outcome.status != "infeasible" else None
 
     def _best(self, builds: Sequence[Build]) -> Solved | None:
@@ -175,9 +175,9 @@ def make_plan(
 
 def _proof(solved: Solved, deadline: float | None) -> Proof:
     limit = LIMIT_S if deadline is None else max(0.0, deadline - time.monotonic())
-    if not solved.parts:
-        return Proof(False, False, "its builds are too many to list for CP-SAT")
     own = solved.outcome.goals[: len(solved.scenario.objectives)]
+    if solved.apart:
+        return prove_apart(solved.apart, own[0], limit)
     found = prove(solved.parts, solved.problem, solved.outcome.counts, own, limit)
     if found.better and solved.outcome.status == "optimal":
         raise PlannerError(f"the plan is not optimal and is not shown: {found.words}")
