@@ -23,6 +23,7 @@ from planner.demand import demand
 from planner.edges import pool_edge
 from planner.errors import PlannerError
 from planner.evidence import Source
+from planner.formulation.tokens import Parts
 from planner.hardware import OwnedMachine
 from planner.loading import Shelf
 from planner.objectives import OBJECTIVES
@@ -42,6 +43,8 @@ class Solved:
     parts : tuple of Problem
         All that were solved for it, its own among them: one, or with pooled tiers one for each
         content of the pool; none where builds were too many to list.
+    apart : tuple of Parts
+        Of each content of the pool its parts, where builds were too many to list.
     """
 
     scenario: Scenario
@@ -49,6 +52,7 @@ class Solved:
     candidates: Candidates
     outcome: Outcome
     parts: tuple[Problem, ...] = ()
+    apart: tuple[Parts, ...] = ()
 
     @property
     def fleet(self) -> dict[Build, int]:

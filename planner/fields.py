@@ -9,8 +9,8 @@ suffix that carries the unit: ``memory_bytes`` is written ``memory: 141 GiB``.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, fields, is_dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar, dataclass_transform
 
@@ -38,6 +38,22 @@ def record(cls: type[T]) -> type[T]:
     made = dataclass(frozen=True, kw_only=True, eq=False)(cls)
     made.__pydantic_config__ = {"extra": "forbid", "alias_generator": file_key}  # type: ignore[attr-defined]
     return made
+
+
+def contents(record: Any, but: tuple[str, ...] = ()) -> tuple[Any, ...]:
+    """Return the values of a record's fields, but for some, as what can be compared and hashed.
+
+    Two records with equal contents are equal in all that can be asked of them, though not the same.
+    """
+    return tuple(_plain(getattr(record, field.name)) for field in fields(record) if field.name not in but)
+
+
+def _plain(value: Any) -> Any:
+    if is_dataclass(value):
+        return contents(value)
+    if isinstance(value, Mapping):
+        return tuple((key, _plain(each)) for key, each in value.items())
+    return tuple(map(_plain, value)) if isinstance(value, (tuple, list)) else value
 
 
 @dataclass(frozen=True)

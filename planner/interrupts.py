@@ -1,4 +1,7 @@
-"""Ctrl-C while something is worth keeping: remembered instead of raised.
+"""Ctrl-C, or SIGTERM, while something is worth keeping: remembered instead of raised.
+
+What stops services and containers sends SIGTERM, whose default would end the process on the spot
+and leave the solver's folder behind.
 
 Between `held` and its end the first interrupt is only noted; whoever solves looks at
 `interrupted` and ends with what it has. Outside of it, and the second time, an interrupt is the
@@ -54,10 +57,15 @@ def session() -> Iterator[None]:
         return
     _STATE.asked, _STATE.session = False, True
     signal.signal(signal.SIGINT, _note)
+    own_end = signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
+    if own_end:
+        signal.signal(signal.SIGTERM, _note)
     try:
         yield
     finally:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+        if own_end:
+            signal.signal(signal.SIGTERM, signal.SIG_DFL)
         _STATE.asked, _STATE.session = False, False
 
 

@@ -258,7 +258,7 @@ class LegalBuilds:
             makers = {gpu.vendor, chassis.vendor, system.vendor if system else gpu.vendor} - {"any"}
             mine = system is not None and system.id in self.owned
             if mine:
-                makers = set(fleet.vendors)
+                makers = set()
             if makers & set(fleet.without_vendors) or (fleet.vendors and makers - set(fleet.vendors)):
                 continue
             if not mine and fleet.gpus and gpu.id not in fleet.gpus:
@@ -266,7 +266,8 @@ class LegalBuilds:
             for weights in serving.weights:
                 if weights == "fp8" and gpu.architecture != "a":
                     continue
-                for kv in serving.kv_formats:
+                # The engine of the instances writes no others.
+                for kv in (kv for kv in serving.kv_formats if kv in ELEMENT):
                     for nodes in fleet.group_nodes:
                         for tp, pp in self.layouts(chassis.n_gpus, nodes):
                             for fabric in self.fabric_cards(chassis.n_gpus, nodes):
@@ -281,19 +282,19 @@ class LegalBuilds:
         return sum(max(wanted.get(name, 0), inside.get(name, 0)) for name in {**wanted, **inside})
 
     def layouts(self, per_node: int, nodes: int) -> Iterator[tuple[int, int]]:
-        if self.scenario.serving.layouts == ("any",):
-            if nodes > 1:
-                yield per_node, nodes
-            else:
-                yield from ((tp, 1) for tp in (1, 2, 4) if per_node % tp == 0)
-            return
+        found: dict[tuple[int, int], None] = {}
         for text in self.scenario.serving.layouts:
+            if text == "any":
+                every = [(per_node, nodes)] if nodes > 1 else [(tp, 1) for tp in (1, 2, 4) if per_node % tp == 0]
+                found |= dict.fromkeys(every)
+                continue
             degrees = {word[:2]: int(word[2:]) for word in text.split("-")}
             tp, pp = degrees.get("tp", 1), degrees.get("pp", 1)
             if (nodes == 1 and per_node % (tp * pp) == 0) or (
                 nodes > 1 and tp * pp == nodes * per_node and tp <= per_node
             ):
-                yield tp, pp
+                found[tp, pp] = None
+        yield from found
 
     def fabric_cards(self, per_node: int, nodes: int) -> set[int]:
         if nodes > 1:
@@ -583,7 +584,6 @@ class LegalBuilds:
         per_replica = self.prefill_rate(way) / way.replicas
         prompts = Fraction(0)
         if people.turns_per_s:
-            rates = self.scenario.workload.rates
             each = self.prompt_tokens()
             prompts = people.turns_per_s / people.in_flight * each / per_replica
         best = 0

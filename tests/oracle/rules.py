@@ -37,10 +37,10 @@ def with_rules(instance: Instance) -> Instance:
         return instance
     instance = replace(instance, scenario=_ruled(instance, rng, oracle, fleet))
     used = sorted(parts_of(fleet))
-    return _without_a_part(instance, rng.choice(used)) if used and rng.random() < 0.6 else instance
+    return without_a_part(instance, rng.choice(used)) if used and rng.random() < 0.6 else instance
 
 
-def _without_a_part(instance: Instance, part: str) -> Instance:
+def without_a_part(instance: Instance, part: str) -> Instance:
     """Keep a part of the best fleet from region X, and let it come late."""
     catalog = instance.shelf.catalog
     parts = {kind: dict(by_id) for kind, by_id in catalog.parts.items()}

@@ -15,6 +15,7 @@ from planner.eligibility import vendor_fault
 from planner.errors import InfeasibleError, InputError, PriceMissingError
 from planner.planning import pricing_of
 from planner.scenario import Fleet, Scenario
+from tests.oracle.instances import make_instance
 from tests.unit import tiny
 from tests.unit.tiny import GIB, shelf, shipped
 
@@ -160,3 +161,24 @@ def test_reason_that_decides_is_told() -> None:
     late = replace(scenario, service=replace(scenario.service, first_token_s=0))
     with pytest.raises(InfeasibleError, match="first token later"):
         found(late)
+
+
+@pytest.mark.parametrize("name", ["report-real", "qwen3-235b", "pooled-deepseek"])
+def test_a_name_is_one_builds(name: str) -> None:
+    # Plans, bills and checks tell builds by their names; in a pool they may differ in fabric cards alone.
+    at = shipped(name)
+    offers = find_candidates(at, shelf(), pricing_of(at, shelf())).every
+    assert len({build.name for build in offers}) == len(offers)
+
+
+@pytest.mark.parametrize("block", range(4))
+def test_a_name_is_one_builds_in_random_catalogues(block: int) -> None:
+    for seed in range(block * 50, block * 50 + 50):
+        instance = make_instance(seed)
+        try:
+            offers = find_candidates(
+                instance.scenario, instance.shelf, pricing_of(instance.scenario, instance.shelf)
+            ).every
+        except (InfeasibleError, PriceMissingError):
+            continue
+        assert len({build.name for build in offers}) == len(offers), seed
