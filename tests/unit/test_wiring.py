@@ -59,7 +59,7 @@ CHANGES = {
         "switch 'cpu2' in 't'",
         "did you mean 'cpu",
         9,
-        29,
+        30,
     ),
     "negative lanes": ("link: Gen5 x4", "link: Gen5 x-4", "at least one lane", "", 13, 25),
     "unknown generation": ("link: Gen5 x4", "link: Gen7 x4", "unknown generation", "", 13, 25),
