@@ -18,7 +18,6 @@ from planner import dominance
 from planner.build import Build, Core
 from planner.constraints import FLEET_RULES, GROUP_LIMITS, reach
 from planner.constraints.first_token import core_seconds
-from planner.copies import copies_on_load
 from planner.cores import Offer, Rejections, cores, offer
 from planner.costs import Pricing, group_drivers
 from planner.errors import InfeasibleError, PriceMissingError
@@ -279,9 +278,9 @@ def find_candidates(scenario: Scenario, shelf: Shelf, pricing: Pricing) -> Candi
     halves_of = HalfShelf(found, shelf.catalog, pricing, at)
     every: list[Way] = []
     considered = 0
-    for ways in _by_machine(scenario, shelf, found, pricing, at, rejected):
+    for ways in _by_machine(scenario, shelf, halves_of, rejected):
         core = ways[0].core
-        family = (core.chassis, core.system, core.n_nodes, _stored(core, at))
+        family = (core.chassis, core.system, core.n_nodes, _stored(core, halves_of))
         if family not in families:
             families[family] = halves_of.find(core)
         halves = families[family]
@@ -303,21 +302,19 @@ def keep_best(builds: Sequence[Build], at: Situation, catalog: Catalog) -> tuple
     return tuple(builds[i] for i in kept)
 
 
-def _stored(core: Core, at: Situation) -> object:
+def _stored(core: Core, halves_of: HalfShelf) -> object:
     """Return all of a core that memory and drives see of it, beside its machine."""
     size = core.footprint
-    pulled = copies_on_load(size.kv, core.layout, core.engine, size.sizes.session_tokens) if at.turns_per_s else 1
-    return (core.pool_key if at.pooled else (size.kv, size.copies), pulled)
+    return (core.pool_key if halves_of.at.pooled else (size.kv, size.copies), halves_of.traffic(core))
 
 
-def _by_machine(
-    scenario: Scenario, shelf: Shelf, found: Offer, pricing: Pricing, at: Situation, rejected: Rejections
-) -> Iterator[list[Way]]:
+def _by_machine(scenario: Scenario, shelf: Shelf, halves_of: HalfShelf, rejected: Rejections) -> Iterator[list[Way]]:
     """Yield the ways to run the model on one machine in one KV format, worse ways left out.
 
     On the same machine and format all ways cost the same; they differ in what they host and in
     the first token's time only.
     """
+    found, pricing, at = halves_of.found, halves_of.pricing, halves_of.at
     groups: dict[tuple[object, ...], list[Way]] = {}
     for core in cores(scenario, shelf, found, rejected):
         hosted, kind = _core_reach(core, found, shelf.catalog, at)
@@ -332,7 +329,7 @@ def _by_machine(
         inside = (*core.nics, core.system.boot.part if core.system else shelf.catalog.cluster.boot_drive)
         if not_to_be_had(inside, _fixed_parts(core, shelf.catalog), core, pricing, at, rejected):
             continue
-        key = (core.chassis, core.gpu, core.system, core.n_nodes, core.fabric_nics, _stored(core, at))
+        key = (core.chassis, core.gpu, core.system, core.n_nodes, core.fabric_nics, _stored(core, halves_of))
         # The estimate is rounded up to milliseconds, the target down: what is left for the drives is exact.
         left = Fraction(int(promised.first_token_s * 1000), 1000) - seconds if promised else None
         fixed = _fixed(blank_build(core, found, shelf.catalog), pricing, at)

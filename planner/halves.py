@@ -153,7 +153,24 @@ class HalfShelf:
     catalog: Catalog
     pricing: Pricing
     at: Situation
+    _slowest: dict[tuple[object, ...], int] = field(default_factory=dict)
     _priced: dict[tuple[object, ...], tuple[list[_Priced], Rejections]] = field(default_factory=dict)
+
+    def traffic(self, core: Core) -> Fraction:
+        """Return what a session of this core moves through host memory; 0 where no population could be too slow.
+
+        It depends on the layout, since each rank pulls its copy: cores that differ in it do not share
+        their memory's reach, unless even the slowest memory bears all open sessions.
+        """
+        limit, blank = GROUP_LIMITS["dram_bandwidth"], blank_build(core, self.found, self.catalog)
+        if not limit.active(self.at):
+            return Fraction(0)
+        key = (core.chassis, core.system, core.n_nodes)
+        if key not in self._slowest:
+            options = _host_options(blank, self.catalog)
+            self._slowest[key] = min((limit.have(build, self.at) for build in options), default=0)
+        need = limit.need(blank, self.at)
+        return need if need * self.at.open > self._slowest[key] else Fraction(0)
 
     def find(self, core: Core) -> Halves:
         """Return the priced memory and drives that let a group on this core's chassis host anything."""
