@@ -29,6 +29,7 @@ from planner.constraints import (
     spare_racks,
     stock,
     sustained,
+    worth,
 )
 from planner.constraints.base import FLEET_RULES, GROUP_LIMITS, Check, FleetRule, GroupLimit, reach
 
@@ -37,5 +38,5 @@ __all__ = [
     "decode", "dram", "dram_bandwidth", "fabric", "first_token", "gpu_models", "hbm", "host_link", "host_store",
     "minimum", "nodes", "nvme",
     "nvme_endurance", "nvme_read", "nvme_write", "owned", "pools", "power", "prefill", "rack_units", "racks", "reach",
-    "sessions", "spare_racks", "stock", "sustained",
+    "sessions", "spare_racks", "stock", "sustained", "worth",
 ]  # fmt: skip

@@ -12,6 +12,8 @@ from planner.problem import Situation
 from planner.questions.explain import BuildTold, LimitTold
 from planner.render.report import Report, Table, Text
 from planner.units import format_bytes, format_rate, format_share
+from planner.views.worth import WORTH_COLUMNS, worth_cells, worth_data
+from planner.worth import worth_of
 
 _Number = Fraction | int
 
@@ -25,6 +27,11 @@ def explain_report(title: str, told: Sequence[BuildTold]) -> Report:
             seen.append(one.at.label)
             blocks.append(_moves(one.at))
         blocks += [Text(list(_words(one)), f"Build {one.letter}"), _rows([one], f"Rows of {one.letter}")]
+        if worth := worth_of(one.build, one.at):
+            cells = list(map(worth_cells, worth))
+            blocks.append(
+                Table(WORTH_COLUMNS, cells, f"Load or recompute one session on {one.letter}", WORTH_COLUMNS[1:])
+            )
         blocks.append(_numbers(one))
     data = [_build_data(one) for one in told]
     flows = [_moves_data(at) for at in {one.at.label: one.at for one in told}.values()]
@@ -149,6 +156,7 @@ def _build_data(one: BuildTold) -> dict[str, Any]:
     return {
         "build": one.letter, "name": one.build.name, "service": one.at.label or None, "groups": one.groups,
         "hosts": float(one.hosted), "rows": [_limit_data(each) for each in one.limits],
+        "load_or_recompute": [worth_data(tier) for tier in worth_of(one.build, one.at)],
     }  # fmt: skip
 
 
