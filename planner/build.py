@@ -40,6 +40,8 @@ class Core:
         The whole system that is bought instead of parts.
     launch : Launch or None
         Options of the engine that the budget holds for; None where the budget is given.
+    service : str
+        Which service of a plan it is for; empty where there is one.
     """
 
     chassis: Chassis
@@ -61,6 +63,7 @@ class Core:
     fabric_nics: int = 0
     system: System | None = None
     launch: Launch | None = None
+    service: str = ""
 
     @property
     def n_gpus(self) -> int:
@@ -105,7 +108,8 @@ class Core:
         nodes = f" x{self.n_nodes}" if self.n_nodes > 1 else ""
         replicas = f"{self.replicas}x " if self.replicas > 1 else ""
         how = f"{replicas}{self.layout.name} {self.weights} {self.footprint.kv.name} {self.engine.id}"
-        return f"{machine}{nodes} / {self.gpu.id} / {how}"
+        whose = f"{self.service}: " if self.service else ""
+        return f"{whose}{machine}{nodes} / {self.gpu.id} / {how}"
 
 
 @dataclass(frozen=True, eq=False)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
 from fractions import Fraction
 
 from planner.build import Build
@@ -11,7 +12,7 @@ from planner.costs import Pricing
 from planner.eligibility import late_fault, region_fault
 from planner.plan import Plan
 from planner.rates import fastest_output, measured_rows
-from planner.scenario import Scenario
+from planner.scenario import Scenario, services_of
 from planner.units import format_gib, format_money, format_share
 from planner.workload import prefix_share
 
@@ -27,26 +28,43 @@ _WEAR_SHARE = Fraction(4, 5)
 def plan_warnings(
     plan: Plan, scenario: Scenario, fleet: Mapping[Build, int], pricing: Pricing, rejected: Rejections
 ) -> tuple[str, ...]:
-    """Return the warnings of a plan, the weightiest first."""
+    """Return the warnings of a plan, the weightiest first; those of one of several services say which."""
     return (
-        *_capacity(plan, scenario),
-        *_formats(fleet),
-        *_format_notes(fleet),
-        *_cache_support(fleet),
-        *_layouts(plan),
-        *_edges(plan),
-        *_workload(scenario),
-        *_busy(plan, scenario),
-        *_wear(scenario, fleet),
-        *_speed(scenario, fleet),
-        *_prefill(plan),
+        *_each(plan, scenario, fleet, _service),
+        *_proof(plan),
+        *_each(plan, scenario, fleet, _own),
         *_prices(plan, fleet, pricing),
         *_unpriced(rejected, pricing),
         *_to_be_had(plan, scenario, pricing),
     )
 
 
-def _capacity(plan: Plan, scenario: Scenario) -> Iterator[str]:
+_Tell = Callable[[Plan, Scenario, Mapping[Build, int]], Iterable[str]]
+
+
+def _each(plan: Plan, scenario: Scenario, fleet: Mapping[Build, int], tell: _Tell) -> Iterator[str]:
+    """Yield what `tell` says of each service's own part of the plan."""
+    for one, own in zip(services_of(scenario), plan.services, strict=True):
+        builds = {build: n for build, n in fleet.items() if build.core.service == own.name}
+        groups = tuple(group for group in plan.groups if group.service == own.name)
+        for words in tell(replace(plan, services=(own,), groups=groups), one, builds):
+            yield f"{own.name}: {words}" if own.name else words
+
+
+def _own(plan: Plan, scenario: Scenario, fleet: Mapping[Build, int]) -> Iterator[str]:
+    yield from _formats(fleet)
+    yield from _format_notes(fleet)
+    yield from _cache_support(fleet)
+    yield from _layouts(plan)
+    yield from _edges(plan)
+    yield from _workload(scenario)
+    yield from _busy(plan, scenario)
+    yield from _wear(scenario, fleet)
+    yield from _speed(scenario, fleet)
+    yield from _prefill(plan)
+
+
+def _service(plan: Plan, scenario: Scenario, fleet: Mapping[Build, int]) -> Iterator[str]:
     if plan.capacity_only:
         yield (
             "CAPACITY ONLY: no request rates are given, so links, drive speed, prefill, decode and "
@@ -54,6 +72,9 @@ def _capacity(plan: Plan, scenario: Scenario) -> Iterator[str]:
         )
     elif scenario.service is None:
         yield "no service target is given: decode speed and time to first token were not checked"
+
+
+def _proof(plan: Plan) -> Iterator[str]:
     if plan.status != "optimal":
         yield f"stopped before proof: the best possible is within {plan.gap:.2%} of this plan"
 

@@ -260,6 +260,7 @@ def make_core(scenario: Scenario, shelf: Shelf, found: Offer, base: _Base, layou
         footprint=size, layout=layout, n_nodes=n_nodes, replicas=replicas, budget=budget, pool=pool,
         layout_evidence=layout_evidence(budget.evidence, layout, base.gpu),
         front_nic=nics[cluster.front_nic], front_nics=cluster.front_nics, system=base.system, launch=launch,
+        service=scenario.label,
     )  # fmt: skip
 
 

@@ -8,7 +8,7 @@ from planner.budget import default_batch, gpu_budget
 from planner.build import Build, Core
 from planner.doubts import deciding
 from planner.engines import Engine
-from planner.formulation.rows import most_groups
+from planner.formulation.rows import most_groups, pools_of
 from planner.plan import PoolEdge
 from planner.pool import kv_pool
 from planner.problem import Problem
@@ -49,4 +49,4 @@ def _decided_by(core: Core) -> tuple[str, ...]:
 def _alone(problem: Problem, build: Build) -> int:
     """Return the nodes of a fleet of this build alone, spare groups included."""
     moved = replace(build, reach=fresh_reach(problem, build))
-    return most_groups(problem, moved) * build.n_nodes if moved.reach else 0
+    return most_groups(problem, moved, pools_of(problem)) * build.n_nodes if moved.reach else 0

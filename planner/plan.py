@@ -88,6 +88,8 @@ class NodeGroup:
         The most that one hosts when the spare groups are lost.
     owned : bool
         Whether these machines are there already.
+    service : str
+        Which of several services it is for; empty where there is one.
     unit_cents : int
         Parts of one node without tax, linear cluster lines and services.
     """
@@ -125,6 +127,7 @@ class NodeGroup:
     unit_cents: int
     owned: bool = False
     edge: PoolEdge | None = None
+    service: str = ""
 
 
 @dataclass(frozen=True)
@@ -169,6 +172,32 @@ class RunnerUp:
 
 
 @dataclass(frozen=True)
+class ServicePlan:
+    """What is a service's own.
+
+    Attributes
+    ----------
+    name : str
+        Its label; empty where the plan serves one.
+    demand : Demand
+        In the KV format of its largest node group.
+    capacity_only : bool
+        Whether no rates were given, so that only capacity was checked.
+    kv_formats : tuple of str
+        The formats that the model's attention has rows for.
+    alone_cents : int or None
+        Capex of a plan for this service alone under the same rules; None where not asked or none.
+    """
+
+    name: str
+    model: str
+    demand: Demand
+    capacity_only: bool
+    kv_formats: tuple[str, ...]
+    alone_cents: int | None = None
+
+
+@dataclass(frozen=True)
 class Plan:
     """A verified answer to a scenario.
 
@@ -178,18 +207,14 @@ class Plan:
         ``optimal``: within this catalogue, these rules and these prices, by the solver's bound.
     goals : tuple of Goal
         What was minimised, the first before the second.
-    demand : Demand
-        In the KV format of the largest node group.
+    services : tuple of ServicePlan
+        What is each service's own; one where the plan serves one.
     bill : tuple of CostLine
         The bill of materials.
-    kv_formats : tuple of str
-        The formats that the model's attention has rows for.
     sources : tuple of Source
         The documents behind the prices of the bill of materials.
     spare_cents : int or None
         What the spare groups cost: capex minus that of the same scenario without them.
-    capacity_only : bool
-        Whether no rates were given, so that only capacity was checked.
     """
 
     scenario: str
@@ -199,21 +224,29 @@ class Plan:
     groups: tuple[NodeGroup, ...]
     bill: tuple[CostLine, ...]
     checks: tuple[Check, ...]
-    demand: Demand
+    services: tuple[ServicePlan, ...]
     cost: CostSummary
     verified: bool
     power_w: int
     racks: int
-    capacity_only: bool
     spare_groups: int
     spare_cents: int | None
     runner_up: RunnerUp | None
     mean_capex_cents: int | None
     mean_nodes: int | None
-    kv_formats: tuple[str, ...]
     sources: tuple[Source, ...]
     warnings: tuple[str, ...]
     provenance: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def demand(self) -> Demand:
+        """The demand of the first service."""
+        return self.services[0].demand
+
+    @property
+    def capacity_only(self) -> bool:
+        """Whether no rates were given for some service, so that only capacity was checked."""
+        return any(one.capacity_only for one in self.services)
 
     @property
     def n_nodes(self) -> int:

@@ -2,86 +2,31 @@
 
 from __future__ import annotations
 
-import platform
 import time
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from planner import __version__
+from planner.answer import Beside, Solved, assemble, machine_name
 from planner.build import Build
-from planner.candidates import Candidates, Offers, find_candidates, keep_best, limiting_kind
-from planner.caveats import plan_warnings
-from planner.costs import (
-    CostLine,
-    Pricing,
-    bill,
-    capex_cents,
-    fleet_drivers,
-    fleet_opex_cents,
-    fleet_power_w,
-    fleet_tco_cents,
-)
-from planner.demand import demand
-from planner.edges import pool_edge
+from planner.candidates import Candidates, Offers
+from planner.costs import Pricing
 from planner.errors import InfeasibleError, PlannerError, PriceMissingError, UnprovenError
-from planner.evidence import Source
 from planner.formulation.tokens import Parts
-from planner.hardware import Gpu, OwnedMachine
+from planner.hardware import Gpu
 from planner.interrupts import held, interrupted, session
+from planner.joint import at_mean, best_of, by_content, candidates_of, without_spares
 from planner.loading import Shelf
-from planner.objectives import OBJECTIVES
 from planner.owned import with_owned
-from planner.plan import CostSummary, Goal, NodeGroup, Plan, RunnerUp
+from planner.plan import Plan, RunnerUp
 from planner.problem import Problem, Situation
 from planner.proof import LIMIT_S, Proof, check_here, prove
-from planner.scenario import Scenario
+from planner.scenario import Scenario, services_of
 from planner.separation import Search, is_large
-from planner.solve import Outcome, least_possible, solve
-from planner.verify import Verification, verify
+from planner.solve import least_possible, solve
+from planner.verify import verify
 
+__all__ = ["Question", "Solved", "finish_plan", "make_plan", "pricing_of", "question_of", "solve_scenario"]
 _LEAST_BESIDE_S = 0.5
-
-
-@dataclass(frozen=True)
-class Solved:
-    """A scenario with its problem and the solver's counts.
-
-    Attributes
-    ----------
-    parts : tuple of Problem
-        All that were solved for it, its own among them: one, or with pooled tiers one for each
-        content of the pool; none where builds were too many to list.
-    """
-
-    scenario: Scenario
-    problem: Problem
-    candidates: Candidates
-    outcome: Outcome
-    parts: tuple[Problem, ...] = ()
-
-    @property
-    def fleet(self) -> dict[Build, int]:
-        """Groups by build."""
-        return self.problem.fleet(self.outcome.counts)
-
-    @property
-    def capex(self) -> int:
-        """Capex in cents."""
-        return capex_cents(bill(self.problem.pricing, self.fleet), self.problem.pricing.case)
-
-    @property
-    def rank(self) -> tuple[int, ...]:
-        """What tells better from worse: the scenario's own objectives, cost, nodes."""
-        return (*(self.value_of(kind) for kind in self.scenario.objectives), self.capex, self.nodes)
-
-    def value_of(self, kind: str) -> int:
-        """Return what the fleet has of an objective, added up from the plan itself."""
-        return OBJECTIVES[kind].value(self.problem, self.outcome.counts)
-
-    @property
-    def nodes(self) -> int:
-        """Nodes of the fleet."""
-        return sum(count * build.n_nodes for build, count in self.fleet.items())
 
 
 def pricing_of(scenario: Scenario, shelf: Shelf) -> Pricing:
@@ -115,7 +60,7 @@ def question_of(scenario: Scenario, shelf: Shelf, solver: str = "highs", deadlin
     """Return a scenario's candidates, ready to be solved."""
     shelf = with_owned(scenario, shelf)
     pricing = pricing_of(scenario, shelf)
-    found = find_candidates(scenario, shelf, pricing)
+    found = candidates_of(scenario, shelf, pricing)
     return _Question(scenario, Situation.of(scenario), pricing, found, solver, deadline)
 
 
@@ -155,8 +100,8 @@ class _Question:
         best: Solved | None = None
         bounds: list[int] = []
         parts: list[Problem] = []
-        for part in _pools(builds) if self.at.pooled else [builds]:
-            problem = Problem(self.at, keep_best(part, self.at, self.pricing.catalog), self.pricing, self.caps)
+        for part in by_content(builds, self.at):
+            problem = Problem(self.at, best_of(part, self.at, self.pricing.catalog), self.pricing, self.caps)
             parts.append(problem)
             # Equal values are let in: the next objectives decide between them.
             below = best.outcome.value + 1 if best else None
@@ -179,7 +124,8 @@ class _Question:
 
     def _separated(self, builds: Sequence[Build]) -> list[Parts]:
         """Return the parts of each pool where its builds are too many to be listed; none where they are not."""
-        pools = builds.pools() if isinstance(builds, Offers) and self.at.pooled and not self.caps else []
+        alone = self.at.pooled and not self.caps and not self.at.parts
+        pools = builds.pools() if isinstance(builds, Offers) and alone else []
         if not is_large(pools, self.at):
             return []
         parts = [Parts.of(pool, self.at) for pool in pools]
@@ -206,16 +152,6 @@ def _without(builds: Sequence[Build], gpus: Collection[Gpu]) -> Sequence[Build]:
     if isinstance(builds, Offers):
         return builds.without(gpus)
     return [build for build in builds if build.core.gpu not in gpus]
-
-
-def _pools(builds: Sequence[Build]) -> Sequence[Sequence[Build]]:
-    """Return the builds by what they store, the leanest first."""
-    if isinstance(builds, Offers):
-        return builds.pools()
-    parts: dict[object, list[Build]] = {}
-    for build in sorted(builds, key=lambda build: build.core.pool_key):
-        parts.setdefault(build.core.pool_key, []).append(build)
-    return list(parts.values())
 
 
 def make_plan(
@@ -273,174 +209,52 @@ def finish_plan(
     checked = verify(solved.problem, solved.outcome.counts)
     # What stands beside the plan takes the time that is left, or is left out.
     enough = (left is None or left > _LEAST_BESIDE_S) and not interrupted()
-    beside = _beside(solved, shelf, solver, deadline) if compare and enough else _Beside()
+    beside = _beside(solved, shelf, solver, deadline) if compare and enough else Beside()
     if proof is not None and proof.proven:
         solved = _as_proven(solved)
-    plan = _assemble(solved, shelf, checked, beside)
+    plan = assemble(solved, shelf, checked, beside)
     return plan if proof is None else replace(plan, provenance={**plan.provenance, "proof": proof.words})
 
 
-@dataclass(frozen=True)
-class _Beside:
-    """Answers to the questions beside a plan; None where not asked or without answer."""
-
-    spare_cents: int | None = None
-    runner_up: RunnerUp | None = None
-    mean_capex: int | None = None
-    mean_nodes: int | None = None
-
-
-def _beside(solved: Solved, shelf: Shelf, solver: str, deadline: float | None) -> _Beside:
+def _beside(solved: Solved, shelf: Shelf, solver: str, deadline: float | None) -> Beside:
     scenario, pricing, candidates = solved.scenario, solved.problem.pricing, solved.candidates
     question = _Question(scenario, solved.problem.at, pricing, candidates, solver, deadline)
     spare = None
     if solved.problem.spares or scenario.fleet.spare_racks:
-        lean = replace(scenario, fleet=replace(scenario.fleet, spare_groups=0, spare_nodes=0, spare_racks=0))
+        lean = without_spares(scenario)
         without = replace(question, scenario=lean, at=Situation.of(lean)).optimum(candidates.every)
         spare = solved.capex - without.capex if without else None
     taken = {build.core.gpu for build in solved.fleet}
     other = question.optimum(_without(candidates.every, taken))
     mean = _at_mean(scenario, shelf, solver, question.left_s)
-    return _Beside(spare, _runner(other) if other else None, mean.capex if mean else None, mean.nodes if mean else None)
+    return Beside(
+        spare, _runner(other) if other else None, mean.capex if mean else None, mean.nodes if mean else None,
+        _alone(question, shelf),
+    )  # fmt: skip
 
 
 def _at_mean(scenario: Scenario, shelf: Shelf, solver: str, limit: float | None) -> Solved | None:
-    context = scenario.workload.context
-    if context.mean_tokens is None or context.mean_tokens == context.planned_tokens:
-        return None
-    load = replace(scenario.workload, context=replace(context, planned_tokens=context.mean_tokens))
+    mean = at_mean(scenario)
+    return None if mean is None else _proven(mean, shelf, solver, limit)
+
+
+def _proven(scenario: Scenario, shelf: Shelf, solver: str, limit: float | None) -> Solved | None:
+    """Return a proven answer; None where there is none."""
     try:
-        solved = solve_scenario(replace(scenario, workload=load), shelf, solver, limit)
+        solved = solve_scenario(scenario, shelf, solver, limit)
     except (InfeasibleError, PriceMissingError, UnprovenError):
         return None
     return solved if solved.outcome.status == "optimal" else None
+
+
+def _alone(question: _Question, shelf: Shelf) -> dict[str, int]:
+    """Return what each of several services costs in a plan of its own, in cents, under the same rules."""
+    parts = [replace(one, label="") for one in services_of(question.scenario) if one.label]
+    found = {one.name: _proven(one, shelf, question.solver, question.left_s) for one in parts}
+    return {name.rpartition("#")[2]: solved.capex for name, solved in found.items() if solved is not None}
 
 
 def _runner(other: Solved) -> RunnerUp:
     verify(other.problem, other.outcome.counts)
     words = [f"{n * b.n_nodes} x {machine_name(b)} with {b.core.gpu.id}" for b, n in other.fleet.items()]
     return RunnerUp(other.capex, other.nodes, " + ".join(words))
-
-
-def machine_name(build: Build) -> str:
-    """Return the id of the system or chassis."""
-    return build.core.system.id if build.core.system else build.core.chassis.id
-
-
-def _assemble(solved: Solved, shelf: Shelf, checked: Verification, beside: _Beside) -> Plan:
-    problem, scenario, fleet = solved.problem, solved.scenario, solved.fleet
-    lines = bill(problem.pricing, fleet)
-    first = max(fleet, key=lambda build: (fleet[build] * build.reach, build.name))
-    cache = shelf.engines.caches[scenario.tiers.cache]
-    groups = tuple(_node_group(problem, b, n, checked.hosted) for b, n in fleet.items())
-    cost = cost_summary(problem, fleet)
-    plan = Plan(
-        scenario=scenario.name, title=scenario.title, status=solved.outcome.status,
-        goals=_agreed_goals(solved),
-        groups=groups, bill=lines, checks=checked.checks,
-        demand=demand(scenario, first.core.footprint.kv, cache),
-        cost=cost, verified=True,
-        power_w=fleet_power_w(problem.pricing, fleet),
-        racks=fleet_drivers(fleet, shelf.catalog)["racks"],
-        capacity_only=scenario.workload.rates is None,
-        spare_groups=problem.spares, spare_cents=beside.spare_cents,
-        runner_up=beside.runner_up, mean_capex_cents=beside.mean_capex, mean_nodes=beside.mean_nodes,
-        kv_formats=tuple(first.core.model.attention[0].formats()),
-        sources=_price_sources(lines, shelf),
-        warnings=(), provenance=provenance(solved, shelf),
-    )  # fmt: skip
-    return replace(plan, warnings=plan_warnings(plan, scenario, fleet, problem.pricing, solved.candidates.rejected))
-
-
-def _price_sources(lines: Sequence[CostLine], shelf: Shelf) -> tuple[Source, ...]:
-    known = shelf.catalog.sources.by_id
-    return tuple(known[name] for name in sorted({name for line in lines for name in line.evidence.sources}))
-
-
-def _agreed_goals(solved: Solved) -> tuple[Goal, ...]:
-    """Return the scenario's objectives, added up from the plan; they must agree with the solver's.
-
-    Without proof the solver may have left a rack or a switch too many in its count; the plan's
-    own is then the lower one.
-
-    Raises
-    ------
-    PlannerError
-        If they disagree: the objective and the bill of materials have drifted apart.
-    """
-    found: list[Goal] = []
-    for goal in solved.outcome.goals[: len(solved.scenario.objectives)]:
-        value = solved.value_of(goal.kind)
-        if value > goal.value or (value < goal.value and goal.status == "optimal"):
-            raise PlannerError(
-                f"the solver minimised {goal.kind} to {goal.value}, the plan adds up to {value}; please report this"
-            )
-        bound = solved.outcome.bound if not found else goal.bound
-        found.append(Goal(goal.kind, value, min(value, bound), goal.status))
-    return tuple(found)
-
-
-def cost_summary(problem: Problem, fleet: Mapping[Build, int]) -> CostSummary:
-    """Return the sums of the bill of materials and the running cost."""
-    pricing = problem.pricing
-    lines = bill(pricing, fleet)
-    case, finance = pricing.case, pricing.finance
-    by_scope = {
-        scope: sum(line.qty * line.unit_cents[case] for line in lines if line.scope == scope)
-        for scope in ("node", "cluster", "service")
-    }
-    capex = capex_cents(lines, case)
-    opex = fleet_opex_cents(pricing, fleet)
-    return CostSummary(
-        currency=pricing.book.currency, parts=by_scope["node"], cluster=by_scope["cluster"],
-        services=by_scope["service"], tax=sum(line.qty * line.tax_cents[case] for line in lines),
-        capex_total=capex, opex_per_year=opex, tco_total=fleet_tco_cents(pricing, fleet),
-        years=finance.years, low=capex_cents(lines, "low"), high=capex_cents(lines, "high"),
-        opex_known=bool(finance.energy_rate or finance.colocation_rate or finance.colocation_per_ru_rate),
-        discount_rate_fraction=finance.discount_rate_fraction,
-        not_included=pricing.catalog.cluster.not_included,
-    )  # fmt: skip
-
-
-def _node_group(problem: Problem, build: Build, count: int, hosted: Mapping[str, int]) -> NodeGroup:
-    core = build.core
-    return NodeGroup(
-        build=build.name, groups=count, nodes=count * build.n_nodes, nodes_per_group=build.n_nodes,
-        chassis=core.chassis.id, system=core.system.id if core.system else None, gpu=core.gpu.id,
-        gpus_per_node=core.chassis.n_gpus, cpu=build.cpu.id, cpus=core.chassis.n_cpus,
-        dimm=build.dimm.id, dimms=build.dimms, drive=build.drive.id if build.drive else None,
-        drives=build.drives, nics=core.nics, layout=core.layout.name, layout_evidence=core.layout_evidence,
-        replicas=core.replicas, engine=core.engine.id, weights=core.weights,
-        kv_format=core.footprint.kv.name, budget=core.budget, pool=core.pool,
-        pools=core.replicas * core.layout.dp, sessions_per_pool=core.pool.sessions,
-        reach=build.reach // problem.at.scale, limiting=limiting_kind(build, problem.at),
-        hosted=hosted.get(build.name, 0),
-        power_w=build.power_w // build.n_nodes, rack_units=core.chassis.rack_units,
-        unit_cents=problem.pricing.node_cents(build), edge=pool_edge(problem, build),
-        owned=isinstance(core.system, OwnedMachine),
-    )  # fmt: skip
-
-
-def _measured(scenario: Scenario) -> dict[str, object]:
-    """Return which measurements took the roofline's place; nothing where none were given."""
-    table = scenario.throughput
-    return {} if table is None else {"measured": {"file": table.file, "digest": table.digest, "rows": len(table.rows)}}
-
-
-def provenance(solved: Solved, shelf: Shelf) -> dict[str, object]:
-    """Return what a reader needs to make the same plan again; no clock, so that bytes repeat."""
-    outcome, book = solved.outcome, solved.problem.pricing.book
-    return {
-        "planner": __version__,
-        "python": platform.python_version(),
-        "solver": outcome.solver,
-        "proof": "solver's bound (floating point)" if outcome.status == "optimal" else "none",
-        "catalog": shelf.catalog.digest,
-        "prices": {"book": book.id, "as_of": book.as_of, "case": solved.problem.pricing.case},
-        **_measured(solved.scenario),
-        "overrides": list(solved.scenario.applied),
-        "resolved": solved.scenario.resolved,
-        "builds_considered": solved.candidates.considered,
-        "builds_offered": len(solved.candidates.builds),
-        "not_offered": [{"reason": r, "count": n} for r, n in solved.candidates.rejected.reasons.items()],
-    }

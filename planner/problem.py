@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 
@@ -11,23 +11,49 @@ from planner.costs import Pricing, cluster_line_power_w, group_drivers, tco_line
 from planner.demand import turns_per_s
 from planner.hardware import ClusterLine
 from planner.program import Program
-from planner.scenario import Scenario
+from planner.scenario import Scenario, services_of
 from planner.workload import Sessions, count_sessions
 
 
 @dataclass(frozen=True)
 class Situation:
-    """The scenario with what follows from it for every build."""
+    """The scenario with what follows from it for every build.
+
+    Attributes
+    ----------
+    parts : tuple of Situation
+        Of a plan of several services one each; sessions are then theirs alone.
+    """
 
     scenario: Scenario
     sessions: Sessions
     turns_per_s: Fraction
+    parts: tuple[Situation, ...] = ()
 
     @classmethod
     def of(cls, scenario: Scenario) -> Situation:
-        """Count sessions and turns once."""
+        """Count sessions and turns once, and those of each service."""
         sessions = count_sessions(scenario.workload)
-        return cls(scenario, sessions, turns_per_s(scenario, sessions))
+        parts = tuple(map(cls.of, services_of(scenario))) if scenario.services else ()
+        return cls(scenario, sessions, turns_per_s(scenario, sessions), parts)
+
+    @property
+    def services(self) -> tuple[Situation, ...]:
+        """The situation of each service; itself where it is alone."""
+        return self.parts or (self,)
+
+    @property
+    def label(self) -> str:
+        """How a plan of several services calls this one."""
+        return self.scenario.label
+
+    @property
+    def spares(self) -> int:
+        """Groups that may be lost with the load still held.
+
+        Lost nodes take their groups with them; at worst each is of another group.
+        """
+        return max(self.scenario.fleet.spare_groups, self.scenario.fleet.spare_nodes)
 
     @property
     def open(self) -> int:
@@ -51,8 +77,28 @@ class Situation:
 
     @property
     def pooled(self) -> bool:
-        """Whether host memory and drives are one pool over the fleet."""
-        return self.scenario.tiers.placement == "pooled"
+        """Whether host memory and drives are one pool over the fleet, or over a service's part of it."""
+        return any(one.scenario.tiers.placement == "pooled" for one in self.services)
+
+
+@dataclass(frozen=True)
+class Share:
+    """A service and what of a problem is its own.
+
+    Attributes
+    ----------
+    at : Situation
+        Of the service.
+    places : tuple of int
+        Indices of the builds that are for it.
+    """
+
+    at: Situation
+    places: tuple[int, ...]
+
+    def named(self, text: str) -> str:
+        """Return a row's name that says which service it is of, where there are several."""
+        return f"{text}_{self.at.label}" if self.at.label else text
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,12 +124,17 @@ class Problem:
 
     @property
     def spares(self) -> int:
-        """Groups that may be lost with the load still held.
+        """Groups of all services that may be lost with the load still held."""
+        return sum(at.spares for at in self.at.services)
 
-        Lost nodes take their groups with them; at worst each is of another group.
-        """
-        fleet = self.at.scenario.fleet
-        return max(fleet.spare_groups, fleet.spare_nodes)
+    def at_of(self, build: Build) -> Situation:
+        """Return the situation of the service that a build is for."""
+        return next(at for at in self.at.services if at.label == build.core.service)
+
+    def shares(self) -> Iterator[Share]:
+        """Yield each service with the indices of its builds."""
+        for at in self.at.services:
+            yield Share(at, tuple(i for i, build in enumerate(self.builds) if build.core.service == at.label))
 
     def fleet(self, counts: Mapping[int, int]) -> dict[Build, int]:
         """Return counts by build instead of by index."""

@@ -21,7 +21,7 @@ from planner.fields import file_key
 T = TypeVar("T")
 
 _VALUE_KEYS = frozenset({"value", "source", "derived", "assumed", "low", "high", "note"})
-INTERNAL = ("evidence", "applied", "resolved", "throughput")
+INTERNAL = ("evidence", "applied", "resolved", "label", "services", "throughput")
 """Fields that the loader fills; they are no keys of a file."""
 
 

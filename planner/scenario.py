@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Annotated, Any, Literal
 
@@ -133,6 +133,8 @@ class Tiers:
         Whether drives hold every session, only the cold ones, or nothing.
     staging_prefixes : int or None
         Overrides the product's own number of staged prefixes.
+    shared : bool
+        Whether services of one plan keep their sessions in one pool; only where they are pooled.
     """
 
     cache: Text
@@ -140,6 +142,7 @@ class Tiers:
     dram: Literal["inclusive", "exclusive", "none"] = "inclusive"
     nvme: Literal["write-all", "spill", "none"] = "write-all"
     staging_prefixes: Whole | None = None
+    shared: Flag = False
 
 
 @record
@@ -344,6 +347,11 @@ class Scenario:
         Dotted path to where a value comes from, for those that say so.
     applied : tuple of str
         Overrides in the order they were applied.
+    label : str
+        How a plan of several services calls this one; empty where it stands alone.
+    services : tuple of Scenario
+        The services of one plan; empty where there is one. What the whole says of limits,
+        finance, objective and fleet holds for each, see `services_of`.
     throughput : Throughput or None
         What the file of `service.measured` holds.
     """
@@ -365,6 +373,9 @@ class Scenario:
     applied: tuple[str, ...] = ()
     resolved: Mapping[str, Any] = field(default_factory=dict)
     throughput: Any = None
+    label: str = ""
+    # Each a Scenario: a record that named itself here would nest in its own schema without end.
+    services: tuple[Any, ...] = ()
 
     @property
     def objectives(self) -> tuple[str, ...]:
@@ -375,6 +386,30 @@ class Scenario:
     def flat(self) -> bool:
         """Whether the flat overhead rule replaces the engine's own rounding and ceilings."""
         return self.workload.overhead_fraction is not None
+
+
+OWN_FLEET = ("gpus", "chassis", "group_nodes", "spare_groups", "spare_nodes", "one_gpu_model")
+"""What each service of a plan says of the fleet for itself; the rest is common to all."""
+
+
+def services_of(scenario: Scenario) -> tuple[Scenario, ...]:
+    """Return the services of a plan under the limits, finance, objective and fleet of the whole; itself where alone."""
+    return tuple(
+        replace(
+            one,
+            limits=scenario.limits,
+            finance=scenario.finance,
+            objective=scenario.objective,
+            fleet=replace(scenario.fleet, **{key: getattr(one.fleet, key) for key in OWN_FLEET}),
+        )
+        for one in scenario.services
+    ) or (scenario,)
+
+
+def of_each(scenario: Scenario, change: Callable[[Scenario], Scenario]) -> Scenario:
+    """Return the scenario changed, and so each of its services."""
+    changed = tuple(change(one) for one in scenario.services)
+    return replace(change(scenario), services=changed)
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ from planner.loading import KINDS
 from planner.prices import PriceBook
 from planner.reading import INTERNAL, adapter
 from planner.scenario import Scenario
+from planner.scenario_services import OWN
 from planner.split_scenario import SplitScenario
 
 NAMES = ("scenario", "catalog", "prices")
@@ -46,12 +47,25 @@ def schema_text(name: str) -> str:
 
 
 def _scenario() -> dict[str, Any]:
-    """Return both kinds: sessions on machines, and requests split over rented instances."""
-    kinds = {"sessions": _scenario_of(Scenario), "split": _scenario_of(SplitScenario)}
+    """Return all kinds: sessions on machines, several services, and requests split over rented instances."""
+    kinds = {
+        "sessions": _scenario_of(Scenario), "services": _services_of(), "split": _scenario_of(SplitScenario),
+    }  # fmt: skip
     defs: dict[str, Any] = {}
     for made in kinds.values():
         defs |= made.pop("$defs", {})
     return {"anyOf": [{"$ref": f"#/$defs/{name}"} for name in kinds], "$defs": defs | kinds}
+
+
+def _services_of() -> dict[str, Any]:
+    """Return what is common to several services, with what each may say for itself."""
+    made = _scenario_of(Scenario)
+    own = {key: made["properties"][key] for key in (*OWN, "extends")}
+    service = {"type": "object", "properties": own, "additionalProperties": False}
+    words = "The services of the plan by name, each with its own settings over those beside 'services'."
+    made["properties"]["services"] = {"type": "object", "additionalProperties": service, "description": words}
+    made["required"] = [*made["required"], "services"]
+    return made
 
 
 def _scenario_of(record: type) -> dict[str, Any]:

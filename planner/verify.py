@@ -16,7 +16,7 @@ from planner.constraints import FLEET_RULES, GROUP_LIMITS, Check, reach
 from planner.constraints.base import GroupLimit
 from planner.costs import bill, capex_cents
 from planner.errors import PlannerError
-from planner.problem import Problem
+from planner.problem import Problem, Share, Situation
 from planner.units import ceil
 
 
@@ -49,26 +49,31 @@ def verify(problem: Problem, counts: Mapping[int, int]) -> Verification:
     """
     fleet = problem.fleet(counts)
     hosted = allocate(problem, fleet)
-    checks = [_group_check(problem, limit, hosted) for limit in GROUP_LIMITS.values() if _counts(problem, limit)]
+    checks = [
+        _group_check(share, limit, {build: hosted[build] for build in hosted if build.core.service == share.at.label})
+        for share in problem.shares()
+        for limit in GROUP_LIMITS.values()
+        if _counts(share.at, limit)
+    ]
     for rule in FLEET_RULES.values():
         if rule.active(problem.at):
             checks += [_marked(check, problem, fleet) for check in rule.check(problem, counts)]
     broken = [check for check in checks if not check.met]
     if broken:
-        rows = "; ".join(f"{c.label}: need {c.need}, have {c.have} {c.unit}" for c in broken)
+        rows = "; ".join(f"{c.words}: need {c.need}, have {c.have} {c.unit}" for c in broken)
         raise PlannerError(f"the plan fails its exact check and is not shown: {rows}")
     total = capex_cents(bill(problem.pricing, fleet), problem.pricing.case)
     per_group = {build.name: ceil(max(shares)) for build, shares in hosted.items()}
     return Verification(tuple(checks), total, per_group)
 
 
-def _counts(problem: Problem, limit: GroupLimit) -> bool:
-    pooled = problem.at.pooled and limit.kind in ("dram", "nvme")
-    return limit.active(problem.at) and not pooled
+def _counts(at: Situation, limit: GroupLimit) -> bool:
+    pooled = at.pooled and limit.kind in ("dram", "nvme")
+    return limit.active(at) and not pooled
 
 
 def allocate(problem: Problem, fleet: Mapping[Build, int]) -> dict[Build, list[Fraction]]:
-    """Return the open sessions on each surviving group, in proportion to its reach.
+    """Return the open sessions on each surviving group, of its own service in proportion to its reach.
 
     The largest groups are lost first. The reach is computed anew from the limits. Shares are
     exact: where sessions are, and which of them are in flight, is an average.
@@ -78,48 +83,55 @@ def allocate(problem: Problem, fleet: Mapping[Build, int]) -> dict[Build, list[F
     PlannerError
         If the survivors cannot host all sessions.
     """
-    at = problem.at
-    owned = [(fresh_reach(problem, build), build) for build, count in fleet.items() for _ in range(count)]
-    survivors = sorted(owned, key=lambda group: (-group[0], group[1].name))[problem.spares :]
-    total = sum(most for most, _ in survivors)
-    if total < at.open_parts:
-        hosted = total // at.scale
-        raise PlannerError(f"the plan hosts {hosted} of {at.open} open sessions and is not shown")
     placed: dict[Build, list[Fraction]] = {}
-    for most, build in survivors:
-        placed.setdefault(build, []).append(Fraction(at.open * most, total))
+    for at in problem.at.services:
+        mine = {build: count for build, count in fleet.items() if build.core.service == at.label}
+        owned = [(fresh_reach(problem, build), build) for build, count in mine.items() for _ in range(count)]
+        survivors = sorted(owned, key=lambda group: (-group[0], group[1].name))[at.spares :]
+        total = sum(most for most, _ in survivors)
+        if total < at.open_parts:
+            whose = f" of {at.label}" if at.label else ""
+            hosted = total // at.scale
+            raise PlannerError(f"the plan hosts {hosted} of {at.open} open sessions{whose} and is not shown")
+        for most, build in survivors:
+            placed.setdefault(build, []).append(Fraction(at.open * most, total))
     return placed
 
 
 def fresh_reach(problem: Problem, build: Build) -> int:
     """Return the reach of a build from its limits, not from the candidate's own figure."""
-    bounds = [reach(limit, build, problem.at) for limit in GROUP_LIMITS.values() if _counts(problem, limit)]
-    return min([problem.at.open_parts, *(b for b in bounds if b is not None)])
+    at = problem.at_of(build)
+    bounds = [reach(limit, build, at) for limit in GROUP_LIMITS.values() if _counts(at, limit)]
+    return min([at.open_parts, *(b for b in bounds if b is not None)])
 
 
-def _group_check(problem: Problem, limit: GroupLimit, hosted: Mapping[Build, list[Fraction]]) -> Check:
+def _group_check(share: Share, limit: GroupLimit, hosted: Mapping[Build, list[Fraction]]) -> Check:
     """Return need and have over all survivors; of one group alone where that one is short."""
+    at, label = share.at, limit.label
     need, have, binding = Fraction(0), 0, False
     slowest: int | None = None
     for build, shares in hosted.items():
-        each, offered = limit.need(build, problem.at), limit.have(build, problem.at)
+        each, offered = limit.need(build, at), limit.have(build, at)
         for sessions in shares:
             if each * sessions > offered:
-                return Check(limit.kind, limit.label, ceil(each * sessions), offered, limit.unit, limit.formula)
+                return Check(
+                    limit.kind, label, ceil(each * sessions), offered, limit.unit, limit.formula, service=at.label
+                )
             need, have = need + each * sessions, have + offered
         slowest = offered if slowest is None else min(slowest, offered)
-        binding = binding or limiting_kind(build, problem.at) == limit.kind
+        binding = binding or limiting_kind(build, at) == limit.kind
     if limit.unit == "ms":
         # Times do not add up over groups: the slowest group counts.
         have = slowest or 0
-    return Check(limit.kind, limit.label, ceil(need), have, limit.unit, limit.formula, binding)
+    return Check(limit.kind, label, ceil(need), have, limit.unit, limit.formula, binding, at.label)
 
 
 def _marked(check: Check, problem: Problem, fleet: Mapping[Build, int]) -> Check:
     """Mark a fleet rule as binding where not even the smallest group in use would fit its slack."""
     if check.kind == "sessions":
-        least = min((build.reach for build in fleet), default=0)
-        return replace(check, binding=check.slack * problem.at.scale < least)
+        at = next(at for at in problem.at.services if at.label == check.service)
+        least = min((build.reach for build in fleet if build.core.service == at.label), default=0)
+        return replace(check, binding=check.slack * at.scale < least)
     if check.kind in ("dram_pool", "nvme_pool", "spare_racks"):
         groups = sum(fleet.values())
         return replace(check, binding=check.slack * groups < check.have)

@@ -216,7 +216,7 @@ def _planner(
 
 def _sweep(over: str, planner: Callable[[Override], Plan]) -> tuple[str, list[Point]]:
     from planner.questions.sweep import parse_over, sweep
-    from planner.scenario_files import full_path
+    from planner.setting_paths import full_path
 
     path, values = parse_over(over)
     full_path(path)

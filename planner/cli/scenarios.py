@@ -49,11 +49,15 @@ def check(
 
 def _say_sessions(found: Scenario, shelf: Shelf) -> None:
     from planner.cores import offer
+    from planner.scenario import services_of
 
-    chosen = offer(found, shelf)
     parts = sum(len(by_id) for by_id in shelf.catalog.parts.values())
     print(f"{found.name}: good ({found.title})")
-    print(f"model {chosen.model.name}, {len(chosen.machines)} machine-and-GPU pairs, {len(chosen.caches)} KV format(s)")
+    for one in services_of(found):
+        chosen = offer(one, shelf)
+        whose = f"{one.label}: " if one.label else ""
+        machines, formats = len(chosen.machines), len(chosen.caches)
+        print(f"{whose}model {chosen.model.name}, {machines} machine-and-GPU pairs, {formats} KV format(s)")
     print(f"catalogue {shelf.catalog.digest}: {parts} parts, price book {found.finance.prices}")
 
 
@@ -77,12 +81,17 @@ def demand(
     """Show sessions and bytes per tier with the arithmetic, before any machine is chosen."""
     from planner.cores import offer
     from planner.demand import demand as compute
-    from planner.views.demand import demand_report
+    from planner.scenario import services_of
+    from planner.views.demand import demand_report, joint_demand_report
 
     shelf = load(catalog, prices)
     found = read_scenario(scenario, shelf, sets, variant)
-    chosen = offer(found, shelf)
-    write(demand_report(found, [compute(found, kv, chosen.cache) for kv in chosen.caches]), form, output)
+    demands = []
+    for one in services_of(found):
+        chosen = offer(one, shelf)
+        demands.append((one, [compute(one, kv, chosen.cache) for kv in chosen.caches]))
+    report = joint_demand_report(found, demands) if found.services else demand_report(*demands[0])
+    write(report, form, output)
 
 
 def register(app: typer.Typer) -> None:

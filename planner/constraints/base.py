@@ -37,6 +37,8 @@ class Check:
         In `unit`; a limit is met where need <= have.
     binding : bool
         Whether it decides the plan.
+    service : str
+        Which service of a plan of several it is of; empty where of all.
     """
 
     kind: str
@@ -46,6 +48,12 @@ class Check:
     unit: Unit
     formula: str
     binding: bool = False
+    service: str = ""
+
+    @property
+    def words(self) -> str:
+        """The label, and whose it is where it is one service's."""
+        return f"{self.label}, {self.service}" if self.service else self.label
 
     @property
     def slack(self) -> int:

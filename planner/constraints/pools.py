@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from fractions import Fraction
 
 from planner.build import Build
@@ -17,7 +18,38 @@ from planner.program import Program
 from planner.units import ceil
 
 
-class _Pool(ABC):
+@dataclass(frozen=True)
+class Pooled:
+    """One pool of a tier.
+
+    Attributes
+    ----------
+    name : str
+        Of its row.
+    places, units : tuple of int
+        The builds that add to it, by index, and what one group of each adds, in whole units.
+    need : int
+        Its least size, in whole units.
+    spares : int
+        Groups that may be lost.
+    services : tuple of str
+        Whose it is.
+    """
+
+    name: str
+    places: tuple[int, ...]
+    units: tuple[int, ...]
+    need: int
+    spares: int
+    services: tuple[str, ...]
+
+    @property
+    def service(self) -> str:
+        """The one whose it is; empty where it is shared."""
+        return self.services[0] if len(self.services) == 1 else ""
+
+
+class Pool(ABC):
     """sum nodes * tier size * x - loss >= need / usable, in whole GiB or GB."""
 
     kind = ""
@@ -28,8 +60,11 @@ class _Pool(ABC):
     formula = "sum(nodes * tier * groups) - sum of the k largest in use >= (sessions * stored + prefixes) / usable"
 
     def active(self, at: Situation) -> bool:
-        """Return whether this tier is pooled and in use."""
-        return at.pooled and getattr(at.scenario.tiers, self.tier) != "none"
+        """Return whether this tier is pooled and in use, by any service."""
+        return any(
+            one.scenario.tiers.placement == "pooled" and getattr(one.scenario.tiers, self.tier) != "none"
+            for one in at.services
+        )
 
     @abstractmethod
     def units(self, build: Build, at: Situation) -> int:
@@ -49,23 +84,36 @@ class _Pool(ABC):
         total = self.stored(at) * size.stored_bytes + size.prefix_bytes
         return ceil(Fraction(total, self.unit_bytes) / build.cache.usable_fraction)
 
+    def pooled(self, problem: Problem) -> Iterator[Pooled]:
+        """Yield each pool: one per service that has one, one in all for those that share theirs."""
+        having = [share for share in problem.shares() if share.places and self.active(share.at)]
+        sharing = [share for share in having if share.at.scenario.tiers.shared]
+        alone = [(share,) for share in having if not share.at.scenario.tiers.shared]
+        for shares in (*alone, tuple(sharing)) if sharing else alone:
+            places = tuple(i for share in shares for i in share.places)
+            units = tuple(max(0, self.units(problem.builds[i], problem.at_of(problem.builds[i]))) for i in places)
+            need = sum(self.need_units(problem.builds[share.places[0]], share.at) for share in shares)
+            name = shares[0].named(self.kind) if len(shares) == 1 else f"{self.kind}_shared"
+            services = tuple(share.at.label for share in shares)
+            yield Pooled(name, places, units, need, max(share.at.spares for share in shares), services)
+
     def add_rows(self, program: Program, problem: Problem) -> None:
-        """Add the covering row with the loss of spare groups."""
-        if problem.builds:
-            capacities = [max(0, self.units(b, problem.at)) for b in problem.builds]
-            need = self.need_units(problem.builds[0], problem.at)
-            add_covering_rows(program, self.kind, capacities, need, problem.spares)
+        """Add the covering row of each pool with the loss of spare groups."""
+        for pool in self.pooled(problem):
+            groups = [program.groups[i] for i in pool.places]
+            add_covering_rows(program, pool.name, pool.units, pool.need, pool.spares, groups=groups)
 
     def check(self, problem: Problem, counts: Mapping[int, int]) -> Iterable[Check]:
         """Sum what survives the worst loss."""
-        capacities = [max(0, self.units(b, problem.at)) for b in problem.builds]
-        need = self.need_units(problem.builds[0], problem.at) * self.unit_bytes
-        have = surviving(capacities, counts, problem.spares) * self.unit_bytes
-        yield Check(self.kind, self.label, need, have, self.unit, self.formula)
+        for pool in self.pooled(problem):
+            own = {k: counts[i] for k, i in enumerate(pool.places) if counts.get(i)}
+            have = surviving(pool.units, own, pool.spares) * self.unit_bytes
+            need = pool.need * self.unit_bytes
+            yield Check(self.kind, self.label, need, have, self.unit, self.formula, service=pool.service)
 
 
 @fleet_rule
-class PooledDram(_Pool):
+class PooledDram(Pool):
     """Host memory of the fleet as one pool."""
 
     kind = "dram_pool"
@@ -83,7 +131,7 @@ class PooledDram(_Pool):
 
 
 @fleet_rule
-class PooledNvme(_Pool):
+class PooledNvme(Pool):
     """Drives of the fleet as one pool."""
 
     kind = "nvme_pool"
@@ -100,4 +148,4 @@ class PooledNvme(_Pool):
         return nvme_sessions(at.scenario, at.sessions)
 
 
-POOLS: tuple[_Pool, ...] = (PooledDram(), PooledNvme())
+POOLS: tuple[Pool, ...] = (PooledDram(), PooledNvme())

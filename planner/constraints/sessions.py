@@ -27,16 +27,22 @@ class OpenSessions:
         return (-build.reach,)
 
     def add_rows(self, program: Program, problem: Problem) -> None:
-        """Add the covering row with the loss of spare groups."""
-        capacities = [build.reach for build in problem.builds]
-        add_covering_rows(program, "sessions", capacities, problem.at.open_parts, problem.spares)
+        """Add each service's covering row with the loss of spare groups."""
+        for share in problem.shares():
+            reaches = [problem.builds[i].reach for i in share.places]
+            groups = [program.groups[i] for i in share.places]
+            add_covering_rows(
+                program, share.named(self.kind), reaches, share.at.open_parts, share.at.spares, groups=groups
+            )
 
     def check(self, problem: Problem, counts: Mapping[int, int]) -> Iterable[Check]:
         """Sum the reach of what survives the worst loss."""
-        capacities = [build.reach for build in problem.builds]
-        have = surviving(capacities, counts, problem.spares) // problem.at.scale
-        label = f"{self.label}, {problem.spares} group(s) lost" if problem.spares else self.label
-        yield Check(self.kind, label, problem.at.open, have, "sessions", self.formula)
+        reaches = [build.reach for build in problem.builds]
+        for share in problem.shares():
+            at, own = share.at, {i: counts[i] for i in share.places if counts.get(i)}
+            have = surviving(reaches, own, at.spares) // at.scale
+            label = f"{self.label}, {at.spares} group(s) lost" if at.spares else self.label
+            yield Check(self.kind, label, at.open, have, "sessions", self.formula, service=at.label)
 
 
 def surviving(

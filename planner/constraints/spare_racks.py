@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from planner.build import Build
@@ -19,6 +19,8 @@ class _Cover:
 
     name: str
     label: str
+    service: str
+    places: tuple[int, ...]
     capacities: tuple[int, ...]
     need: int
     unit: Unit
@@ -45,30 +47,41 @@ class SpareRacks:
     def add_rows(self, program: Program, problem: Problem) -> None:
         """Add the covering rows of sessions and pools for each class of racks."""
         for cover in _covers(problem):
-            for size, at_risk in _classes(problem):
+            groups = [program.groups[i] for i in cover.places]
+            for size, at_risk in _classes(problem, cover.places):
                 name = f"{self.kind}_{cover.name}_{size}"
-                add_covering_rows(program, name, cover.capacities, cover.need, size, at_risk)
+                add_covering_rows(program, name, cover.capacities, cover.need, size, at_risk, groups)
 
     def check(self, problem: Problem, counts: Mapping[int, int]) -> Iterable[Check]:
         """Lose the worst rack of each class."""
         for cover in _covers(problem):
-            left = min(surviving(cover.capacities, counts, size, at_risk) for size, at_risk in _classes(problem))
+            own = {k: counts[i] for k, i in enumerate(cover.places) if counts.get(i)}
+            left = min(
+                surviving(cover.capacities, own, size, at_risk) for size, at_risk in _classes(problem, cover.places)
+            )
             need, have = (n // cover.scale if cover.divided else n * cover.scale for n in (cover.need, left))
-            yield Check(self.kind, f"{cover.label}, {self.label}", need, have, cover.unit, self.formula)
+            yield Check(
+                self.kind, f"{cover.label}, {self.label}", need, have, cover.unit, self.formula, service=cover.service
+            )
 
 
-def _classes(problem: Problem) -> Iterator[tuple[int, list[bool]]]:
-    """Yield nodes of a rack with the builds that may stand in it: those of that class or a higher one."""
-    for size in sorted({build.racks_per for build in problem.builds}):
-        yield size, [build.racks_per >= size for build in problem.builds]
+def _classes(problem: Problem, places: Sequence[int]) -> Iterator[tuple[int, list[bool]]]:
+    """Yield nodes of a rack with the builds that may stand in it: those of that class or a higher one.
+
+    At worst all nodes of a rack are of the one service.
+    """
+    classes = [problem.builds[i].racks_per for i in places]
+    for size in sorted(set(classes)):
+        yield size, [each >= size for each in classes]
 
 
 def _covers(problem: Problem) -> Iterator[_Cover]:
-    at, builds = problem.at, problem.builds
-    reaches = tuple(build.reach for build in builds)
-    yield _Cover("sessions", "open sessions", reaches, at.open_parts, "sessions", at.scale, True)
-    for pool in POOLS:
-        if builds and pool.active(at):
-            units = tuple(max(0, pool.units(build, at)) for build in builds)
-            need = pool.need_units(builds[0], at)
-            yield _Cover(pool.tier, pool.label, units, need, pool.unit, pool.unit_bytes, False)
+    for share in problem.shares():
+        at, name, label = share.at, share.named("sessions"), "open sessions"
+        reaches = tuple(problem.builds[i].reach for i in share.places)
+        yield _Cover(name, label, at.label, share.places, reaches, at.open_parts, "sessions", at.scale, True)
+    for kind in POOLS:
+        for pool in kind.pooled(problem):
+            name = pool.name.replace(kind.kind, kind.tier)
+            units, need = pool.units, pool.need
+            yield _Cover(name, kind.label, pool.service, pool.places, units, need, kind.unit, kind.unit_bytes, False)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import lru_cache
 
 from planner.build import Build, group_pieces
 from planner.constraints import FLEET_RULES
-from planner.constraints.pools import POOLS
+from planner.constraints.pools import POOLS, Pool, Pooled
 from planner.costs import group_drivers
 from planner.formulation.caps import add_caps, most_within_caps
 from planner.hardware import ClusterLine
@@ -14,22 +15,29 @@ from planner.problem import Problem
 from planner.program import Program
 from planner.units import ceil_div
 
+Pools = Sequence[tuple[Pool, Pooled]]
 
-def most_groups(problem: Problem, build: Build) -> int:
+
+def pools_of(problem: Problem) -> Pools:
+    """Return the pools of a problem, each with its kind."""
+    return [(kind, pool) for kind in POOLS for pool in kind.pooled(problem)]
+
+
+def most_groups(problem: Problem, build: Build, pools: Pools) -> int:
     """Return a bound on the groups of one build that an optimal plan can hold.
 
     All of it alone meets the session row with that many; in a pool, memory may ask for more.
     """
-    at = problem.at
+    at = problem.at_of(build)
     most = ceil_div(at.open_parts, build.reach) if build.reach else 1
-    if at.pooled:
-        for pool in POOLS:
-            have = pool.units(build, at)
-            if pool.active(at) and have > 0:
-                most = max(most, ceil_div(pool.need_units(build, at), have))
+    spares = at.spares
+    for kind, pool in pools:
+        have = kind.units(build, at) if at.label in pool.services else 0
+        if have > 0:
+            most, spares = max(most, ceil_div(pool.need, have)), max(spares, pool.spares)
     # A rack that takes c nodes of this build, lost with all of them, takes at most c groups.
     in_a_rack = build.racks_per if at.scenario.fleet.spare_racks else 0
-    return most_within_caps(problem, build, most + max(problem.spares, in_a_rack))
+    return most_within_caps(problem, build, most + max(spares, in_a_rack))
 
 
 def _asked_groups(problem: Problem, build: Build) -> int:
@@ -47,8 +55,9 @@ def make_program(problem: Problem) -> Program:
     """Return all variables and rows of a problem; asked for often, made once."""
     program = Program()
     limit = problem.at.scenario.fleet.max_nodes
+    pools = pools_of(problem)
     for i, build in enumerate(problem.builds):
-        most = max(most_groups(problem, build), _asked_groups(problem, build))
+        most = max(most_groups(problem, build, pools), _asked_groups(problem, build))
         if limit is not None:
             most = min(most, limit // build.n_nodes)
         program.groups.append(program.add_variable(f"groups_{i}", most))

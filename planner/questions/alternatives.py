@@ -8,10 +8,10 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 from planner.build import Build
-from planner.candidates import find_candidates
 from planner.errors import InfeasibleError, UnprovenError, UsageError
 from planner.formulation.caps import PER_GROUP
 from planner.interrupts import held, interrupted
+from planner.joint import candidates_of
 from planner.loading import Shelf
 from planner.objectives import OBJECTIVES
 from planner.objectives.parts import distinct_parts
@@ -111,7 +111,9 @@ def alternatives(
     asked = replace(question, caps={money: cap})
     with held():
         plan = finish_plan(best, shelf, solver, deadline, compare=False)
-        others = tuple(_alternative(virtue, asked, best, shelf) for virtue in VIRTUES)
+        # Sessions of several services do not add up to one headroom.
+        virtues = [virtue for virtue in VIRTUES if virtue != "headroom" or not asked.at.parts]
+        others = tuple(_alternative(virtue, asked, best, shelf) for virtue in virtues)
     return Choice(plan, within, money, cap, others)
 
 
@@ -164,7 +166,9 @@ def _fewest_parts(asked: Question, best: Solved, shelf: Shelf) -> Solved | None:
     own = best.scenario.objectives
     scenario = replace(best.scenario, objective=("parts", *own))
     # Parts are counted within machines too: what was dropped there may share more of them.
-    every = find_candidates(scenario, shelf, asked.pricing).every
+    every = candidates_of(scenario, shelf, asked.pricing).every
+    if asked.at.parts:
+        return _mixed(asked, scenario, every)
     sets: dict[frozenset[str], list[Build]] = {}
     for build in every:
         sets.setdefault(distinct_parts(build), []).append(build)
@@ -179,6 +183,11 @@ def _fewest_parts(asked: Question, best: Solved, shelf: Shelf) -> Solved | None:
             found += [plan] if plan is not None else []
     if found:
         return _first(found)
+    return _mixed(asked, scenario, every)
+
+
+def _mixed(asked: Question, scenario: Scenario, every: Sequence[Build]) -> Solved | None:
+    """Return the best plan over all builds in one program, if it is of a size to be solved."""
     question = replace(asked, scenario=scenario, at=Situation.of(scenario))
     return question.best(every) if len(every) <= _MOST_MIXED else None
 

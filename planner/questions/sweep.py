@@ -100,7 +100,7 @@ def point_row(path: str, point: Point) -> dict[str, Any]:
         "kv_format": "+".join(sorted({g.kv_format for g in plan.groups})) if plan else None,
         "layout": "+".join(sorted({g.layout for g in plan.groups})) if plan else None,
         "limited_by": "+".join(sorted({g.limiting for g in plan.groups if g.limiting})) if plan else None,
-        "kv_bytes_per_token": plan.demand.kv.bytes_per_token if plan else None,
+        "kv_bytes_per_token": plan.demand.kv.bytes_per_token if plan and len(plan.services) == 1 else None,
         "power_w": plan.power_w if plan else None,
         "capex_total": plan.cost.capex_total / 100 if plan else None,
         "currency": plan.cost.currency if plan else None,

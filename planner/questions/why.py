@@ -21,7 +21,7 @@ def explain_costs(points: Sequence[Point]) -> Iterator[str]:
         f"with the KV cache; GPUs, machines, network and racks come in whole nodes."
     )
     for name, plan in plans[1:]:
-        size = plan.demand.kv.bytes_per_token / first.demand.kv.bytes_per_token
+        size = _mean_rate(plan) / _mean_rate(first)
         cost = plan.cost.capex_total / first.cost.capex_total
         limits = sorted({g.limiting for g in plan.groups if g.limiting}) or ["nothing"]
         text = f"{name}: {size:.2f} x the bytes per token, {cost:.2f} x the cost; limited by {' and '.join(limits)}"
@@ -30,6 +30,12 @@ def explain_costs(points: Sequence[Point]) -> Iterator[str]:
         if size == 1 and cost != 1:
             text += "; the format itself is not what moved"
         yield text + "."
+
+
+def _mean_rate(plan: Plan) -> float:
+    """Return bytes per token, over several services weighed by their open sessions."""
+    open_sessions = sum(one.demand.sessions.open for one in plan.services)
+    return sum(one.demand.sessions.open * one.demand.kv.bytes_per_token for one in plan.services) / open_sessions
 
 
 def _share(plan: Plan) -> float:

@@ -19,12 +19,12 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from planner.build import Build
-from planner.candidates import find_candidates, keep_best
 from planner.costs import Pricing, bill, capex_cents
 from planner.errors import InfeasibleError, InputError, PriceMissingError, UnprovenError
 from planner.formulation.objectives import stages
 from planner.formulation.rows import make_program
 from planner.hardware import Catalog, OwnedMachine
+from planner.joint import best_of, by_content, candidates_of
 from planner.loading import Shelf
 from planner.problem import Problem, Situation
 from planner.relax.base import RULES, Filter, Limit, Rule
@@ -68,7 +68,9 @@ class Found:
 
 def rules_of(scenario: Scenario, shelf: Shelf) -> tuple[Rule, ...]:
     """Return the scenario's rules, those that are asked first whether they matter first."""
-    return tuple(rule for kind in RULES.values() for rule in kind.of(scenario, shelf))
+    found = tuple(rule for kind in RULES.values() for rule in kind.of(scenario, shelf))
+    # Of several services only what is common to all can give way.
+    return tuple(r for r in found if r.path.startswith(("limits.", "fleet."))) if scenario.services else found
 
 
 def without(scenario: Scenario, shelf: Shelf, rules: Iterable[Rule]) -> Scenario:
@@ -97,7 +99,7 @@ class World:
         self.deadline = deadline
         self.rules = rules_of(scenario, shelf)
         self.filters = tuple(rule for rule in self.rules if isinstance(rule, Filter))
-        self.derived = derive is None
+        self.derived = derive is None and not scenario.services
         self.why: dict[str, int] = {}
         self.unpriced: dict[str, int] = {}
         self._derive = derive or self._offered
@@ -128,7 +130,7 @@ class World:
 
     def _offered(self, scenario: Scenario) -> Sequence[Build]:
         try:
-            return find_candidates(scenario, self.shelf, self.pricing).every
+            return candidates_of(scenario, self.shelf, self.pricing).every
         except InfeasibleError as fault:
             lines = (line.strip().removeprefix("- ") for line in str(fault).splitlines()[1:])
             self.why |= dict.fromkeys(lines, 1)
@@ -186,10 +188,7 @@ class World:
         """
         at = Situation.of(asked)
         by = Situation.of(replace(asked, limits=self.scenario.limits, fleet=self.scenario.fleet)) if least else at
-        parts: dict[Any, list[Build]] = {}
-        for build in sorted(builds, key=lambda build: build.core.pool_key) if at.pooled else builds:
-            parts.setdefault(build.core.pool_key if at.pooled else 0, []).append(build)
-        return [Problem(at, keep_best(part, by, self.pricing.catalog), self.pricing) for part in parts.values()]
+        return [Problem(at, best_of(part, by, self.pricing.catalog), self.pricing) for part in by_content(builds, at)]
 
     # Answers
 

@@ -7,18 +7,18 @@ from typing import Any
 
 from planner.constraints.base import Check
 from planner.objectives import OBJECTIVES
-from planner.plan import Goal, NodeGroup, Plan
+from planner.plan import Goal, NodeGroup, Plan, ServicePlan
 from planner.render.report import Report, Table, Text
 from planner.units import format_bytes, format_money, format_rate, format_share, format_watts
 from planner.views.bom import bom_data, bom_table
-from planner.views.demand import demand_data, steps_table
+from planner.views.demand import demand_data, demand_sums, steps_table
 
 
 def plan_report(plan: Plan, reference: str | None = None) -> Report:
     """Return the report of ``planner plan``; `reference` is how the user named the scenario."""
     blocks: list[Text | Table] = [
         Text([_heading(plan), "", answer(plan)]),
-        steps_table(plan.demand),
+        *(steps_table(one.demand, one.name) for one in plan.services),
         _mix_table(plan),
         _rows_table(plan),
         _cost_table(plan),
@@ -60,25 +60,29 @@ def mix_words(group: NodeGroup) -> str:
 
 
 def _mix_table(plan: Plan) -> Table:
-    columns = (
+    columns: tuple[str, ...] = (
         "nodes", "machine", "GPUs", "layout", "KV", "sessions/pool", "host memory", "drives", "hosts", "limited by",
     )  # fmt: skip
-    rows = [
-        (
-            group.nodes,
-            group.system or group.chassis,
-            f"{group.gpus_per_node} x {group.gpu}",
-            f"{group.replicas} x {group.layout} ({group.layout_evidence})",
-            group.kv_format,
-            f"{group.pools} x {group.sessions_per_pool}",
-            f"{group.dimms} x {group.dimm}",
-            f"{group.drives} x {group.drive}" if group.drive else "none",
-            f"{group.reach:,}",
-            group.limiting or "nothing",
-        )
-        for group in plan.groups
-    ]
+    rows = list(map(_mix_row, plan.groups))
+    if len(plan.services) > 1:
+        columns = ("service", *columns)
+        rows = [(group.service, *row) for group, row in zip(plan.groups, rows, strict=True)]
     return Table(columns, rows, "Nodes", right=("nodes", "hosts"))
+
+
+def _mix_row(group: NodeGroup) -> tuple[str | int, ...]:
+    return (
+        group.nodes,
+        group.system or group.chassis,
+        f"{group.gpus_per_node} x {group.gpu}",
+        f"{group.replicas} x {group.layout} ({group.layout_evidence})",
+        group.kv_format,
+        f"{group.pools} x {group.sessions_per_pool}",
+        f"{group.dimms} x {group.dimm}",
+        f"{group.drives} x {group.drive}" if group.drive else "none",
+        f"{group.reach:,}",
+        group.limiting or "nothing",
+    )
 
 
 def format_amount(value: int, check: Check, currency: str) -> str:
@@ -101,7 +105,7 @@ def _rows_table(plan: Plan) -> Table:
         have = format_amount(check.have, check, plan.cost.currency)
         if check.kind == "first_token":
             need, have = "-", f"{check.have:,} ms to spare"
-        rows.append((check.label, need, have, used, "<- binding" if check.binding else ""))
+        rows.append((check.words, need, have, used, "<- binding" if check.binding else ""))
     lost = f" (with {plan.spare_groups} group(s) lost)" if plan.spare_groups else ""
     return Table(("row", "need", "have", "used", ""), rows, f"Rows{lost}", right=("need", "have", "used"))
 
@@ -170,17 +174,25 @@ def _beside(plan: Plan) -> Iterator[str]:
     if plan.mean_capex_cents is not None:
         mean = format_money(plan.mean_capex_cents, money)
         yield f"at the mean context instead of the planned: {plan.mean_nodes} nodes, {mean}"
+    if all(one.alone_cents is not None for one in plan.services):
+        alone = [(one.name, one.alone_cents or 0) for one in plan.services]
+        words = " + ".join(f"{name} {format_money(cents, money)}" for name, cents in alone)
+        less = sum(cents for _, cents in alone) - plan.cost.capex_total
+        than = "less than" if less >= 0 else "more than"
+        yield f"together {format_money(abs(less), money)} {than} each alone under the same limits: {words}"
 
 
 def _next_steps(plan: Plan, name: str) -> Iterator[str]:
+    first = plan.services[0]
+    above = f"services.{first.name}." if first.name else ""
     steps = [
         (f"planner bom {name} -o bom.csv", "the bill of materials"),
-        (f"planner nodes {name} --over workload.users=100..400:100", "nodes and cost as users grow"),
+        (f"planner nodes {name} --over {above}workload.users=100..400:100", "nodes and cost as users grow"),
         (f"planner plan {name} --set limits.power='60 kW'", "within a limit of your site"),
     ]
-    if len(plan.kv_formats) > 1 and not plan.demand.kv.custom:
-        formats = ",".join(plan.kv_formats)
-        steps.insert(2, (f"planner compare {name} --over kv_format={formats}", "KV formats side by side"))
+    if len(first.kv_formats) > 1 and not first.demand.kv.custom:
+        formats = ",".join(first.kv_formats)
+        steps.insert(2, (f"planner compare {name} --over {above}kv_format={formats}", "KV formats side by side"))
     longest = max(len(command) for command, _ in steps)
     for command, words in steps:
         yield f"{command.ljust(longest)}   {words}"
@@ -204,7 +216,8 @@ def plan_data(plan: Plan) -> dict[str, Any]:
         "nodes": [_group_data(group) for group in plan.groups],
         "bom": bom_data(plan),
         "constraints": [_check_data(check) for check in plan.checks],
-        "demand": demand_data(plan.demand),
+        "demand": demand_data(plan.demand) if len(plan.services) == 1 else demand_sums(plan.services),
+        "services": [_service_data(plan, one) for one in plan.services if one.name],
         "cost": {
             "currency": money,
             **{
@@ -237,6 +250,19 @@ def plan_data(plan: Plan) -> dict[str, Any]:
     return data
 
 
+def _service_data(plan: Plan, one: ServicePlan) -> dict[str, Any]:
+    groups = [group for group in plan.groups if group.service == one.name]
+    return {
+        "name": one.name,
+        "model": one.model,
+        "n_nodes": sum(group.nodes for group in groups),
+        "n_gpus": sum(group.nodes * group.gpus_per_node for group in groups),
+        "capacity_only": one.capacity_only,
+        "capex_alone": None if one.alone_cents is None else one.alone_cents / 100,
+        "demand": demand_data(one.demand),
+    }
+
+
 def goal_data(goal: Goal, currency: str) -> dict[str, Any]:
     """Return an objective as plain values; money in whole units of the currency."""
     in_money = OBJECTIVES[goal.kind].unit == "cents"
@@ -252,6 +278,7 @@ def goal_data(goal: Goal, currency: str) -> dict[str, Any]:
 def _group_data(group: NodeGroup) -> dict[str, Any]:
     return {
         "build": group.build,
+        "service": group.service or None,
         "count": group.nodes,
         "groups": group.groups,
         "nodes_per_group": group.nodes_per_group,
@@ -303,6 +330,7 @@ def _check_data(check: Check) -> dict[str, Any]:
     return {
         "kind": check.kind,
         "label": check.label,
+        "service": check.service or None,
         **shown,
         "unit": unit,
         "binding": check.binding,

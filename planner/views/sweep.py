@@ -9,7 +9,7 @@ from planner.plan import Plan
 from planner.questions.sweep import Point, point_row
 from planner.questions.why import explain_costs
 from planner.render.report import Report, Table, Text
-from planner.scenario_files import full_path
+from planner.setting_paths import full_path, of_service
 from planner.units import format_money
 from planner.views.plan import answer
 
@@ -42,7 +42,7 @@ def sweep_report(title: str, path: str, points: Sequence[Point]) -> Report:
     """Return the report of ``planner nodes --over``."""
     table = _points_table(path, points, f"Nodes over {path}")
     blocks: list[Text | Table] = [Text([title]), table, *_reasons(points)]
-    if full_path(path) in _LOAD:
+    if of_service(full_path(path))[1] in _LOAD:
         blocks.append(Text(["cost never falls as the load grows; the cheapest plan's node count may"]))
     return Report({"over": path, "points": list(table.plain)}, blocks, table)
 

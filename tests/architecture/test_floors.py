@@ -21,7 +21,17 @@ FLOORS = [
     *("attention", "paging", "prices", "profiles", "throughput", "engines", "enginelogs", "reading", "workload"),
     *("hardware", "scenario", "split_scenario", "models", "topology", "assembly", "eligibility", "kvcache", "layout"),
     *("weights", "budget", "pool", "copies", "doubts", "importing"),
-    *("catalog_checks", "loading", "owned", "throughput_files", "scenario_files", "schema"),
+    *(
+        "catalog_checks",
+        "loading",
+        "owned",
+        "layering",
+        "setting_paths",
+        "throughput_files",
+        "scenario_checks",
+        "scenario_services",
+    ),
+    *("scenario_files", "schema"),
     *(
         "demand",
         "build",
@@ -36,8 +46,9 @@ FLOORS = [
         "objectives",
         "plan",
     ),
-    *("halves", "candidates", "formulation", "verify", "solvers", "solve", "separation", "proof", "caveats", "edges"),
-    *("planning", "split", "relax"),
+    *("halves", "candidates", "joint", "formulation", "verify", "solvers", "solve", "separation", "proof"),
+    *("caveats", "edges"),
+    *("answer", "planning", "split", "relax"),
     *("questions", "render", "views", "cli", "__main__"),
 ]
 MOST_LINES = 500

@@ -57,6 +57,27 @@ def problem_of(kind: str) -> Problem:
     return replace(problem, builds=(replace(first, core=replace(first.core, system=system), cost_cents=0), second))
 
 
+def two_services(shared: bool) -> Problem:
+    """Return the problem of two services with their own sessions and one pool each, or one for both."""
+    at = tiny.scenario(tiers=replace(POOLED, shared=shared), fleet=Fleet(spare_groups=1))
+    services = (replace(at, label="a"), replace(at, label="b", workload=tiny.workload(users=4)))
+    problem = tiny.problem(at, (8, 12))
+    builds = tuple(
+        replace(build, core=replace(build.core, service=label))
+        for build, label in zip(problem.builds, "ab", strict=True)
+    )
+    whole = replace(at, services=services, limits=Limits(power_w=3500))
+    return Problem(Situation.of(whole), builds, problem.pricing)
+
+
+@pytest.mark.parametrize("shared", [False, True])
+def test_two_services_have_a_golden_program(shared: bool, golden: Golden) -> None:
+    name = "shared" if shared else "own"
+    problem = two_services(shared)
+    program = make_program(problem)
+    golden(f"services/{name}_tiers.lp", to_lp_text(program, problem.capex_terms_of(program)))
+
+
 @pytest.mark.parametrize("kind", list(FLEET_RULES))
 def test_program_of_a_rule(kind: str, golden: Golden) -> None:
     problem = problem_of(kind)

@@ -74,7 +74,7 @@ def make_instance(seed: int) -> Instance:
     catalog = Catalog(parts, {"book": book}, cluster, SourceList())
     engines = EngineShelf({"engine": _engine(rng, memory, Random(f"speed of {seed}"))}, {"cache": _cache(rng)})
     shelf = Shelf(catalog, {"model": _model(rng)}, engines)
-    return Instance(seed, _scenario(rng, pooled, parts), shelf)
+    return Instance(seed, scenario_of(rng, pooled, parts), shelf)
 
 
 def _share(rng: Random, low: int, high: int) -> Fraction:
@@ -330,7 +330,8 @@ def _price(part: str, low: int, typical: int, high: int) -> Price:
     )  # fmt: skip
 
 
-def _scenario(rng: Random, pooled: bool, parts: dict[str, dict[str, Part]]) -> Scenario:
+def scenario_of(rng: Random, pooled: bool, parts: dict[str, dict[str, Part]]) -> Scenario:
+    """Return a random scenario over these parts."""
     formats = rng.choice((("fp8",), ("bf16",), ("fp8", "bf16")))
     tiers = Tiers(
         cache="cache", placement="pooled" if pooled else "local",

@@ -81,7 +81,7 @@ def answer(instance: Instance) -> tuple[object, ...]:
 
 def listed(instance: Instance, monkeypatch: pytest.MonkeyPatch) -> tuple[object, ...]:
     """Return the answer over every build of every core, made before cores were compared."""
-    find = planning.find_candidates
+    find = planning.candidates_of
 
     def every(*words: object) -> Candidates:
         found = find(*words)  # type: ignore[arg-type]
@@ -89,7 +89,7 @@ def listed(instance: Instance, monkeypatch: pytest.MonkeyPatch) -> tuple[object,
 
     with monkeypatch.context() as patch:
         patch.setattr(separation, "PLAIN_UP_TO", LISTED)
-        patch.setattr(planning, "find_candidates", every)
+        patch.setattr(planning, "candidates_of", every)
         return answer(instance)
 
 

@@ -10,7 +10,8 @@ import pytest
 
 from planner.errors import InputError, Problem
 from planner.scenario import Override, Scenario
-from planner.scenario_files import full_path, load_any, load_scenario, setting_paths, shipped_scenarios
+from planner.scenario_files import load_any, load_scenario, shipped_scenarios
+from planner.setting_paths import full_path, setting_paths
 from tests.unit.tiny import shelf
 
 ROOT = Path(__file__).parents[2]

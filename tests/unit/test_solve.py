@@ -11,7 +11,7 @@ from planner import solve as solving
 from planner.costs import bill, capex_cents
 from planner.errors import PlannerError, UnprovenError, UsageError
 from planner.formulation.objectives import stages
-from planner.formulation.rows import make_program, most_groups
+from planner.formulation.rows import make_program, most_groups, pools_of
 from planner.problem import Problem
 from planner.scenario import Finance, Fleet, Limits
 from planner.solve import Outcome, row_fault, solve
@@ -180,7 +180,7 @@ def test_solver_writes_nothing_to_stdout(capfd: pytest.CaptureFixture[str], solv
 
 def test_bound_on_groups() -> None:
     problem = tiny.problem(tiny.scenario(fleet=Fleet(spare_groups=2)), (8,))
-    assert most_groups(problem, problem.builds[0]) == 5
+    assert most_groups(problem, problem.builds[0], pools_of(problem)) == 5
 
 
 def test_plan_that_fails_its_check_is_never_shown() -> None:
