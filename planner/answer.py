@@ -10,6 +10,7 @@ from planner import __version__
 from planner.build import Build
 from planner.candidates import Candidates, limiting_kind
 from planner.caveats import plan_warnings
+from planner.constraints.rewarm import lost_tokens, rewarm_seconds
 from planner.costs import (
     CostLine,
     bill,
@@ -27,10 +28,11 @@ from planner.formulation.tokens import Parts
 from planner.hardware import OwnedMachine
 from planner.loading import Shelf
 from planner.objectives import OBJECTIVES
-from planner.plan import CostSummary, Goal, NodeGroup, Plan, RunnerUp, ServicePlan
+from planner.plan import CostSummary, Goal, NodeGroup, Plan, Rewarm, RunnerUp, ServicePlan
 from planner.problem import Problem, Situation
 from planner.scenario import Scenario, services_of
 from planner.solve import Outcome
+from planner.units import ceil
 from planner.verify import Verification
 from planner.worth import worth_of
 
@@ -125,8 +127,20 @@ def service_of(solved: Solved, shelf: Shelf, at: Situation, alone: Mapping[str, 
     kv, cache = first.core.footprint.kv, shelf.engines.caches[at.scenario.tiers.cache]
     return ServicePlan(
         at.label, at.scenario.model, demand(at.scenario, kv, cache), at.scenario.workload.rates is None,
-        tuple(first.core.model.attention[0].formats()), alone.get(at.label),
+        tuple(first.core.model.attention[0].formats()), alone.get(at.label), _rewarm(solved, at, own),
     )  # fmt: skip
+
+
+def _rewarm(solved: Solved, at: Situation, own: Mapping[Build, int]) -> Rewarm | None:
+    """Return what the loss of that group sets back which takes longest to make up for; None without rates."""
+    if not at.turns_per_s:
+        return None
+    losses = []
+    for build in own:
+        time = rewarm_seconds(solved.problem, solved.outcome.counts, build)
+        losses.append((time is None, ceil(time or 0), lost_tokens(build, at)))
+    never, seconds, tokens = max(losses)
+    return Rewarm(tokens, None if never else seconds)
 
 
 def _price_sources(lines: Sequence[CostLine], shelf: Shelf) -> tuple[Source, ...]:

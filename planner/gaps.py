@@ -37,9 +37,12 @@ class Gaps:
     ----------
     points : sequence of GapPoint
         By age.
+    coming_back : sequence of (age, share)
+        Of sessions idle for so many seconds the share that ever comes back; empty where not measured.
     """
 
     points: Sequence[GapPoint]
+    coming_back: Sequence[tuple[int, Fraction]] = ()
 
     def returned(self, age_s: Fraction) -> Fraction:
         """Return the share of turns within `age_s`: linear between points, beyond the last as there.
@@ -53,6 +56,11 @@ class Gaps:
         """Return the share of idle time within `age_s`, linear between points; None where not measured."""
         known = [(point.age_s, point.idle_fraction) for point in self.points if point.idle_fraction is not None]
         return _between(known, age_s) if known else None
+
+    def comes_back(self, idle_s: Fraction) -> Fraction:
+        """Return the share of sessions idle so long that ever come back: as measured at the age before, else all."""
+        shares = [share for age, share in self.coming_back if age <= idle_s]
+        return shares[-1] if shares else Fraction(1)
 
     @property
     def last_age_s(self) -> Fraction:
@@ -75,6 +83,10 @@ def _points(*rows: tuple[int, str, Fraction | None]) -> tuple[GapPoint, ...]:
     )
 
 
+def _shares(percents: dict[int, int]) -> tuple[tuple[int, Fraction], ...]:
+    return tuple((age, Fraction(percent, 100)) for age, percent in percents.items())
+
+
 MEASURED = {
     "agentic-coding": Gaps(
         _points(
@@ -83,7 +95,8 @@ MEASURED = {
             (900, "0.970", Fraction(361, 953)),
             (3600, "0.994", Fraction(570, 953)),
             (14400, "0.998", Fraction(750, 953)),
-        )
+        ),
+        _shares({60: 93, 300: 83, 900: 67, 1800: 54, 3600: 28, 7200: 16, 14400: 10, 43200: 3, 86400: 0}),
     ),
     "conversation": Gaps(_points((60, "0.21", None), (300, "0.78", None), (900, "0.98", None), (1800, "0.99", None))),
 }

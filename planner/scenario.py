@@ -165,6 +165,8 @@ class Service:
     prefill_ceiling_fraction, decode_ceiling_fraction : Fraction or None
         Shares of the GPUs' time that may be planned: for prompts, and for prompts and decode together;
         None for the engine's own.
+    rewarm_s : Fraction or None
+        How soon the rest must have prefilled again what a lost group held; None for no promise.
     measured : str or None
         CSV file with the throughput of replicas, beside this file; replaces the roofline where it
         has rows.
@@ -174,6 +176,7 @@ class Service:
     first_token_s: Seconds
     prefill_ceiling_fraction: Share | None = None
     decode_ceiling_fraction: Share | None = None
+    rewarm_s: Seconds | None = None
     measured: Text | None = None
 
 

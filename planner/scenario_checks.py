@@ -51,6 +51,8 @@ def contradictions(document: Document, scenario: Scenario, shelf: Shelf | None) 
     found += service_faults(scenario)
     if scenario.service is not None and scenario.service.decode_tokens_per_s == 0:
         found.append(("service.decode", "a session without tokens per second is never served"))
+    if scenario.service is not None and scenario.service.rewarm_s == 0:
+        found.append(("service.rewarm", "nothing is prefilled in no time; expected a time above 0"))
     rates, service = scenario.workload.rates, scenario.service
     if rates is not None and service is not None and service.decode_tokens_per_s:
         busy = rates.turns_per_hour * rates.answer_tokens / service.decode_tokens_per_s

@@ -123,13 +123,17 @@ class Search:
             self._try(parts, [triple for _, triple in triples])
 
     def _promise(self, parts: Parts) -> int:
-        """Return what no plan of a pool can be below: about the optimum without whole numbers, exactly."""
-        made = make_separate(parts, parts.tokens(()), self._known())
-        if made is None:
-            return _NEVER
-        terms = made.stages()[0]
-        prices = row_prices(made.program, terms)
-        return max(0, bound_from_prices(made.program, terms, prices)) if prices else 0
+        """Return what no plan of a pool that is as good as the best can be below: exactly."""
+        for known in (self._known(), None):
+            made = make_separate(parts, parts.tokens(()), known)
+            if made is None:
+                return _NEVER
+            terms = made.stages()[0]
+            prices = row_prices(made.program, terms)
+            if prices:
+                return max(0, bound_from_prices(made.program, terms, prices))
+            # Nothing is as good as the best, says a solver: what is there without it?
+        return 0
 
     def _known(self) -> int | None:
         """Return the first objective of the best plan so far."""

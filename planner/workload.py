@@ -230,6 +230,16 @@ def warm_share(workload: Workload) -> Fraction:
     return gaps_of(workload).idle(workload.ttl_s) or Fraction(0)
 
 
+def returning_share(workload: Workload, sessions: Sessions) -> Fraction:
+    """Return the share of open sessions that will want their context again.
+
+    All that are active and, at most, warm; of cold ones as many as come back after the TTL by the
+    gaps, and all where no TTL says how old they are.
+    """
+    back = gaps_of(workload).comes_back(workload.ttl_s) if workload.ttl_s is not None else Fraction(1)
+    return (sessions.active + sessions.warm + sessions.cold * back) / sessions.open
+
+
 def prefix_tokens(workload: Workload) -> int:
     """Return the tokens of one shared prefix, rounded down; 0 without one."""
     prefix = workload.shared_prefix

@@ -25,6 +25,7 @@ from planner.constraints import (
     prefill,
     rack_units,
     racks,
+    rewarm,
     sessions,
     spare_racks,
     stock,
@@ -36,7 +37,7 @@ from planner.constraints.base import FLEET_RULES, GROUP_LIMITS, Check, FleetRule
 __all__ = [
     "FLEET_RULES", "GROUP_LIMITS", "Check", "FleetRule", "GroupLimit", "budget", "build_nodes", "builds",
     "decode", "dram", "dram_bandwidth", "fabric", "first_token", "gpu_models", "hbm", "host_link", "host_store",
-    "minimum", "nodes", "nvme",
-    "nvme_endurance", "nvme_read", "nvme_write", "owned", "pools", "power", "prefill", "rack_units", "racks", "reach",
-    "sessions", "spare_racks", "stock", "sustained", "worth",
+    "minimum", "nodes", "nvme", "nvme_endurance", "nvme_read", "nvme_write", "owned", "pools", "power",
+    "prefill", "rack_units", "racks", "reach", "rewarm", "sessions", "spare_racks", "stock", "sustained",
+    "worth",
 ]  # fmt: skip

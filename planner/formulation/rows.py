@@ -8,6 +8,7 @@ from functools import lru_cache
 from planner.build import Build, group_pieces
 from planner.constraints import FLEET_RULES
 from planner.constraints.pools import POOLS, Pool, Pooled
+from planner.constraints.rewarm import groups_that_rewarm
 from planner.costs import group_drivers
 from planner.formulation.caps import add_caps, most_within_caps
 from planner.hardware import ClusterLine
@@ -55,9 +56,9 @@ def make_program(problem: Problem) -> Program:
     """Return all variables and rows of a problem; asked for often, made once."""
     program = Program()
     limit = problem.at.scenario.fleet.max_nodes
-    pools = pools_of(problem)
+    pools, warming = pools_of(problem), groups_that_rewarm(problem)
     for i, build in enumerate(problem.builds):
-        most = max(most_groups(problem, build, pools), _asked_groups(problem, build))
+        most = max(most_groups(problem, build, pools), _asked_groups(problem, build), warming.get(i, 0))
         if limit is not None:
             most = min(most, limit // build.n_nodes)
         program.groups.append(program.add_variable(f"groups_{i}", most))

@@ -243,12 +243,14 @@ class World:
         """Return whether a shadow may be worse than its build.
 
         It has fewer pieces where a least number is asked; more of its nodes share a rack and are
-        lost with it; and in a pool its memory and drives are others than the build's.
+        lost with it; more sessions are lost with it; and in a pool its memory and drives are others than
+        the build's.
         """
         catalog, limits = self.shelf.catalog, asked.limits
         stored = {*catalog.dimms(), *catalog.drives()}
         pooled = Situation.of(asked).pooled and stored & {*limits.stock, *limits.maximum}
-        return bool(asked.fleet.spare_racks or pooled or (stored | {*catalog.nics()}) & set(limits.minimum))
+        warm = asked.service is not None and asked.service.rewarm_s is not None
+        return bool(asked.fleet.spare_racks or warm or pooled or (stored | {*catalog.nics()}) & set(limits.minimum))
 
     def _refined(self, asked: Scenario) -> Found | None:
         """Return a fleet of real builds, deriving those of a machine when its shadows would be bought."""

@@ -168,6 +168,8 @@ def _beside(plan: Plan) -> Iterator[str]:
     if plan.spare_cents is not None:
         share = plan.spare_cents / max(1, plan.cost.capex_total)
         yield f"spare groups cost {format_money(plan.spare_cents, money)} ({share:.0%} of the total)"
+    for one in plan.services:
+        yield from _rewarm_words(one)
     if plan.runner_up is not None:
         more = plan.runner_up.capex_cents - plan.cost.capex_total
         yield (
@@ -183,6 +185,14 @@ def _beside(plan: Plan) -> Iterator[str]:
         less = sum(cents for _, cents in alone) - plan.cost.capex_total
         than = "less than" if less >= 0 else "more than"
         yield f"together {format_money(abs(less), money)} {than} each alone under the same limits: {words}"
+
+
+def _rewarm_words(one: ServicePlan) -> Iterator[str]:
+    lost = one.rewarm
+    if lost is not None:
+        whose = f" of {one.name}" if one.name else ""
+        until = "the rest never catches up" if lost.seconds is None else f"the rest needs {lost.seconds:,} s for them"
+        yield f"if a group{whose} is lost, {lost.tokens:,} tokens of contexts come back to be prefilled: {until}"
 
 
 def _next_steps(plan: Plan, name: str) -> Iterator[str]:
@@ -220,6 +230,11 @@ def plan_data(plan: Plan) -> dict[str, Any]:
         "bom": bom_data(plan),
         "constraints": [_check_data(check) for check in plan.checks],
         "demand": demand_data(plan.demand) if len(plan.services) == 1 else demand_sums(plan.services),
+        "rewarm": [
+            {"service": one.name or None, "tokens": one.rewarm.tokens, "seconds": one.rewarm.seconds}
+            for one in plan.services
+            if one.rewarm is not None
+        ],
         "services": [_service_data(plan, one) for one in plan.services if one.name],
         "cost": {
             "currency": money,

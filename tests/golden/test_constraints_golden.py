@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from fractions import Fraction
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,7 @@ from planner.formulation.builder import to_lp_text
 from planner.formulation.rows import make_program
 from planner.hardware import Quantity, System
 from planner.problem import Problem, Situation
-from planner.scenario import Fleet, Limits, Owned, Tiers
+from planner.scenario import Fleet, Limits, Owned, Service, Tiers
 from planner.units import Money
 from tests.unit import tiny
 
@@ -37,6 +38,9 @@ SCENARIOS = {
     "maximum": tiny.scenario(limits=Limits(maximum={"cable": 7})),
     "sustained": tiny.scenario(limits=Limits(sustained_power_w=3500)),
     "spare_racks": tiny.scenario(fleet=Fleet(spare_racks=1)),
+    "rewarm": tiny.scenario(
+        service=Service(decode_tokens_per_s=50, first_token_s=Fraction(1), rewarm_s=Fraction(1, 10))
+    ),
     "owned": tiny.scenario(fleet=Fleet(owned=(Owned(name="old", count=3),))),
     "racks": tiny.scenario(limits=Limits(racks=2)),
     "dram_pool": tiny.scenario(tiers=POOLED, fleet=Fleet(spare_groups=1)),

@@ -156,9 +156,9 @@ def _engine(rng: Random, memory: Random, speed: Random) -> Engine:
     service = ServiceRates(
         compute_fraction=_share(rng, 30, 60), bandwidth_fraction=_share(rng, 40, 80),
         load_ceiling_fraction=_share(rng, 50, 100), step_floor_s=Fraction(rng.randint(0, 8), 1000),
-        attention_fraction=_share(speed, 20, 70), fabric_fraction=_share(speed, 20, 80),
-        decode_ceiling_fraction=_share(speed, 70, 100), layer_floor_s=Fraction(speed.randint(0, 200), 10**6),
-        stream_passes=speed.randint(0, 40), latent_tile=64,
+        attention_fraction=_share(speed, 30, 70), fabric_fraction=_share(speed, 50, 90),
+        decode_ceiling_fraction=_share(speed, 80, 100), layer_floor_s=Fraction(speed.randint(0, 100), 10**6),
+        stream_passes=speed.randint(0, 20), latent_tile=64,
     )  # fmt: skip
     formats = tuple(FormatRule(format=name, families=("gqa",), architectures=("a", "b")) for name in ("fp8", "bf16"))
     weights = (

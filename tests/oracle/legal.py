@@ -67,6 +67,7 @@ class Own:
     dram_gib: int
     drive_gb: int
     market: tuple[tuple[str, int], ...]
+    prefill: int = 0
 
 
 def key_of(build: Build) -> Key:
@@ -191,23 +192,23 @@ class Way:
 def most_given(total: int, in_flight: int, slots: int, most: Fraction) -> int:
     """Return the most sessions that one pool may be given, each weight of the binomial made from the one before."""
 
-    def waiting(sessions: int) -> float:
-        p = sessions / total
-        if p == 1:
-            return max(0, in_flight - slots) / in_flight
-        weight, wait = (1 - p) ** in_flight, 0.0
+    def waits(sessions: int) -> bool:
+        # In whole numbers: weights of the binomial times total ** in_flight.
+        weight, wait = (total - sessions) ** in_flight, 0
+        if sessions == total:
+            return in_flight - slots > most * in_flight
         for x in range(1, in_flight + 1):
-            weight *= (in_flight - x + 1) / x * p / (1 - p)
+            weight = weight * (in_flight - x + 1) * sessions // (x * (total - sessions))
             wait += max(0, x - slots) * weight
-        return wait / (in_flight * p)
+        return wait * total > most * in_flight * sessions * total**in_flight
 
-    few = [sessions for sessions in range(1, total + 1) if waiting(sessions) <= most] if total <= 60 else []
+    few = [sessions for sessions in range(1, total + 1) if not waits(sessions)] if total <= 60 else []
     if total <= 60:
         return max(few, default=0)
     low, high = 0, total
     while low < high:
         middle = (low + high + 1) // 2
-        low, high = (middle, high) if waiting(middle) <= most else (low, middle - 1)
+        low, high = (middle, high) if not waits(middle) else (low, middle - 1)
     return low
 
 
@@ -409,6 +410,7 @@ class LegalBuilds:
             fabric_ports=way.nodes * way.fabric * ports[cluster.fabric_nic],
             dram_gib=max(0, gib) * way.nodes, drive_gb=gb * way.nodes,
             market=tuple((name, count * way.nodes) for name, count in (bought if mine else stocked)),
+            prefill=math.floor(self.prefill_rate(way) * self.engine.service.load_ceiling_fraction),
         )  # fmt: skip
 
     def comes_in_time(self, name: str) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from fractions import Fraction
 from random import Random
 
 from planner.errors import InputError
@@ -158,4 +159,7 @@ def _ruled(instance: Instance, rng: Random, oracle: Oracle, fleet: tuple[Own, ..
         deliver_by=rng.choice(("2026-12-20", "2027-02-01", "2027-06-01")) if often(18) else None,
         lead_time_days=rng.choice((None, 20, 100)), rack_height=rng.randint(4, 24) if often(8) else None,
     )  # fmt: skip
-    return replace(scenario, fleet=rules, limits=limits)
+    service = scenario.service
+    if service is not None and scenario.workload.rates is not None and often(35):
+        service = replace(service, rewarm_s=Fraction(rng.choice((20, 60, 300, 1800))))
+    return replace(scenario, fleet=rules, limits=limits, service=service)

@@ -21,8 +21,8 @@ from planner.hardware import Quantity, System
 from planner.layout import Layout
 from planner.problem import Problem, Situation
 from planner.program import Program, Row
-from planner.scenario import Fleet, Limits, Owned, Scenario, Tiers
-from planner.units import Money
+from planner.scenario import Fleet, Limits, Owned, Scenario, Service, Tiers
+from planner.units import Money, ceil
 from planner.workload import SharedPrefix
 from tests.unit import tiny
 from tests.unit.tiny import GB, GIB, MIB, PERCENT
@@ -342,9 +342,24 @@ def test_pool_of_drives() -> None:
     assert checks(pooled(2), "nvme_pool", {0: 3}) == [(GB, 1600 * GB, "B", True)]
 
 
+def test_rewarm_rule_loses_each_build_in_turn() -> None:
+    # A group prefills 48,206 tokens/s, all prompts are 64; 12 sessions of 1,024 tokens within a tenth of a second.
+    soon = Service(decode_tokens_per_s=50, first_token_s=Fraction(1), rewarm_s=Fraction(1, 10))
+    problem = tiny.problem(tiny.scenario(service=soon), (8, 12))
+    need = 64 + 12 * 1024 * 10
+    assert checks(problem, "rewarm", {0: 1, 1: 3}) == [(need, 3 * 48_206, "tokens/s", True)]
+    assert checks(problem, "rewarm", {0: 1, 1: 1}) == [(need, 48_206, "tokens/s", False)]
+    # Of 8 sessions on each of two with 20 open and one spare, no group hosts more than 20 x 8 / 28.
+    spare = tiny.scenario(service=soon, fleet=Fleet(spare_groups=1))
+    assert checks(tiny.problem(spare, (8, 12)), "rewarm", {0: 3}) == [
+        (64 + 10 * ceil(Fraction(20 * 8, 28) * 1024), 2 * 48_206, "tokens/s", True)
+    ]
+
+
 def test_every_rule_has_a_test_here() -> None:
     tested = {"sessions", "budget", "power", "rack_units", "nodes", "builds", "stock", "dram_pool", "nvme_pool"}
     tested |= {"build_nodes", "gpu_models", "minimum", "maximum", "sustained", "racks", "spare_racks", "owned"}
+    tested |= {"rewarm"}
     assert set(FLEET_RULES) == tested
     assert set(GROUP_LIMITS) == set(BY_HAND)
 

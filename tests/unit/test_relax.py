@@ -209,6 +209,7 @@ HELD_BY = {
     "nvme_read": "workload.rates.turns_per_hour",
     "nvme_write": "workload.rates.turns_per_hour",
     "nvme_endurance": "workload.rates.turns_per_hour",
+    "rewarm": "service.rewarm",
     "host_store": "workload.rates.turns_per_hour",
     "host_both": "workload.rates.turns_per_hour",
     "dram_bandwidth": "workload.rates.turns_per_hour",

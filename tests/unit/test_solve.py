@@ -150,7 +150,7 @@ def test_answer_that_breaks_a_row_is_asked_of_the_other_solver(monkeypatch: pyte
     wrong[0] = 2
     asked: list[str] = []
 
-    def run(program: object, terms: object, name: str, limit: object) -> solving.Answer:
+    def run(program: object, terms: object, name: str, *_: object) -> solving.Answer:
         asked.append(name)
         return solving.Answer("optimal", wrong if name == "highs" else good, None)
 

@@ -202,7 +202,7 @@ def test_a_plan_says_what_was_measured_and_what_cannot_have_been(tmp_path: Path)
     text = HEAD + "h200-sxm,dp4-tp2-ep8,65536,1024,24,90000,,15\nh200-sxm,dp4-tp2-ep8,65536,1024,1,90,900,10\n"
     made = scenario(tmp_path, text)
     plan = make_plan(made, shelf(), compare=False)
-    assert plan.provenance["measured"] == {"file": made.throughput.file, "digest": made.throughput.digest, "rows": 2}
+    assert plan.provenance["measured"] == [{"file": made.throughput.file, "digest": made.throughput.digest, "rows": 2}]
     words = " ".join(plan.warnings)
     assert "are measured, where they apply" in words
     assert "line 2: 90,000 tokens/s are more than dp4-tp2-ep8 on h200-sxm can do at its peaks" in words

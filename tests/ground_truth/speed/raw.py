@@ -20,8 +20,8 @@ from tests.ground_truth.speed.rows import Measured
 
 _DRAFTS = re.compile(r"(?<![a-z])(mtp|eagle\d?|nextn|speculati\w+|draft\w*)(?![a-z])")
 _NONE = re.compile(r"\b(no|without)\s+(mtp|eagle|nextn|speculati\w+|drafts?)")
-_TWINS = {"h20": "h20-141"}
-"""Cards that are sold with several sizes of memory but are equally fast."""
+_TWINS = {"h20": "h20-141", "gb300": "gb300"}
+"""Cards of which no size of memory need be said: both kinds of H20 are equally fast."""
 
 
 def read_raw_speed(path: Path) -> Iterator[Measured | tuple[str, str]]:
