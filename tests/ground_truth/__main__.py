@@ -1,4 +1,4 @@
-"""``python -m tests.ground_truth [speed] [FILE ...]``: every public log, or measured speed, against the model.
+"""``python -m tests.ground_truth [speed|worth] [FILE ...]``: public logs, speed, or load times against the model.
 
 A FILE is YAML as beside the modules, or JSON lines as a collector writes them (see `raw`); of JSON
 lines both kinds are shown.
@@ -15,6 +15,7 @@ from tests.ground_truth.rows import Row, read_rows
 from tests.ground_truth.speed.raw import read_raw_speed
 from tests.ground_truth.speed.report import speed_table, speeds
 from tests.ground_truth.speed.rows import Measured, read_measured
+from tests.ground_truth.worth import worth_table
 
 
 def main(paths: list[Path]) -> None:
@@ -54,7 +55,9 @@ def _only_raw(paths: list[Path]) -> bool:
 
 if __name__ == "__main__":
     words = sys.argv[1:]
-    if words[:1] == ["speed"]:
+    if words == ["worth"]:
+        print(worth_table())
+    elif words[:1] == ["speed"]:
         speed([Path(text) for text in words[1:]])
     else:
         main([Path(text) for text in words])
