@@ -34,6 +34,7 @@ from planner.scenario import Scenario, services_of
 from planner.solve import Outcome
 from planner.units import ceil
 from planner.verify import Verification
+from planner.worth import worth_of
 
 
 @dataclass(frozen=True)
@@ -208,6 +209,7 @@ def _node_group(problem: Problem, build: Build, count: int, hosted: Mapping[str,
         power_w=build.power_w // build.n_nodes, rack_units=core.chassis.rack_units,
         unit_cents=problem.pricing.node_cents(build), edge=pool_edge(problem, build),
         owned=isinstance(core.system, OwnedMachine), service=core.service,
+        worth=worth_of(build, problem.at_of(build)),
     )  # fmt: skip
 
 

@@ -318,8 +318,8 @@ def _half(one: _Priced, build: Build, depends: str, most: int, at: Situation) ->
     # Fewer watts let more nodes share a rack, and be lost with it.
     warm = -one.watts if at.scenario.fleet.spare_racks else 0
     adds = (*one.cents, one.watts, *pool, warm, *one.counts)
-    promised = GROUP_LIMITS["first_token"].active(at) and depends == "drives"
-    seconds = drive_seconds(build, at) if promised else Fraction(0)
+    timed = any(GROUP_LIMITS[kind].active(at) for kind in TIMES) and depends == "drives"
+    seconds = drive_seconds(build, at) if timed else Fraction(0)
     return Half(build, adds, most, one.read, seconds, one.rows, one.kinds)
 
 
@@ -358,6 +358,10 @@ def paid_cents(rows: Iterable[tuple[str, int]], pricing: Pricing, at: Situation)
     return once + pricing.finance.years * yearly, 0
 
 
+TIMES = {"first_token", "worth"}
+"""Limits that a core and its drives meet together or not, however many sessions are hosted."""
+
+
 def pooled_kinds(at: Situation) -> set[str]:
     """Return the group limits that a pool turns into fleet rules."""
     return {"dram", "nvme"} if at.pooled else set()
@@ -365,7 +369,7 @@ def pooled_kinds(at: Situation) -> set[str]:
 
 def _limits(depends: str, at: Situation) -> list[GroupLimit]:
     """Return the limits that bound what memory, or drives, let a group host."""
-    skipped = pooled_kinds(at) | {"first_token"}
+    skipped = pooled_kinds(at) | TIMES
     return [
         limit
         for limit in GROUP_LIMITS.values()

@@ -13,6 +13,7 @@ from planner.costs import CostLine
 from planner.demand import Demand
 from planner.evidence import Source
 from planner.pool import Pool
+from planner.worth import TierWorth
 
 SCHEMA_VERSION = 1
 Status = Literal["optimal", "feasible", "infeasible"]
@@ -92,6 +93,8 @@ class NodeGroup:
         Which of several services it is for; empty where there is one.
     unit_cents : int
         Parts of one node without tax, linear cluster lines and services.
+    worth : tuple of TierWorth
+        Loading a session from each tier against prefilling it again.
     """
 
     build: str
@@ -128,6 +131,7 @@ class NodeGroup:
     owned: bool = False
     edge: PoolEdge | None = None
     service: str = ""
+    worth: tuple[TierWorth, ...] = ()
 
 
 @dataclass(frozen=True)

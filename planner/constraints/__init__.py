@@ -30,6 +30,7 @@ from planner.constraints import (
     spare_racks,
     stock,
     sustained,
+    worth,
 )
 from planner.constraints.base import FLEET_RULES, GROUP_LIMITS, Check, FleetRule, GroupLimit, reach
 
@@ -38,4 +39,5 @@ __all__ = [
     "decode", "dram", "dram_bandwidth", "fabric", "first_token", "gpu_models", "hbm", "host_link", "host_store",
     "minimum", "nodes", "nvme", "nvme_endurance", "nvme_read", "nvme_write", "owned", "pools", "power",
     "prefill", "rack_units", "racks", "reach", "rewarm", "sessions", "spare_racks", "stock", "sustained",
+    "worth",
 ]  # fmt: skip

@@ -13,6 +13,7 @@ from fractions import Fraction
 from typing import Literal, Protocol
 
 from planner.build import Build
+from planner.constraints.terms import Terms
 from planner.problem import Problem, Situation
 from planner.program import Program
 from planner.registry import Registry
@@ -101,6 +102,10 @@ class GroupLimit(Protocol):
 
     def need(self, build: Build, at: Situation) -> Fraction:
         """Return what each hosted open session needs of it, exactly."""
+        ...
+
+    def terms(self, build: Build, at: Situation) -> Terms:
+        """Return both once more, number by number, for reading."""
         ...
 
 

@@ -6,6 +6,7 @@ from fractions import Fraction
 
 from planner.build import Build
 from planner.constraints.base import Depends, Unit, group_limit, per_open
+from planner.constraints.terms import Factor, Term, Terms, sessions_per_open
 from planner.placement import sticky_sessions
 from planner.problem import Situation
 
@@ -40,3 +41,15 @@ class Hbm:
         if at.scenario.serving.placement == "sticky":
             return Fraction(1)
         return per_open(at.sessions.in_flight, at)
+
+    def terms(self, build: Build, at: Situation) -> Terms:
+        """Return the same, number by number."""
+        core, how = build.core, at.scenario.serving
+        pools = core.replicas * core.layout.dp
+        need = sessions_per_open("in flight", at.sessions.in_flight, at)
+        each = Factor(f"whole sessions in a pool of {core.pool.tokens:,} tokens", core.pool.sessions, "sessions")
+        if how.placement == "sticky":
+            need = Factor("placed for good", Fraction(1))
+            each = Factor("open sessions that a pool serves", self.have(build, at) // pools, "sessions")
+        count = Factor(f"pools: {core.replicas} x {core.layout.name}", pools)
+        return Terms(have=(Term((count, each)),), need=(Term((need,)),))

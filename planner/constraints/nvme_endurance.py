@@ -7,6 +7,7 @@ from functools import cache
 
 from planner.build import Build
 from planner.constraints.base import Depends, Unit, group_limit
+from planner.constraints.terms import Factor, Term, Terms, nodes, of_profile, stored_copies, token_bytes
 from planner.hardware import Drive
 from planner.problem import Situation
 from planner.units import floor_share
@@ -54,3 +55,20 @@ class NvmeEndurance:
         """Return bytes per day per open session, at the mean rate through the day's hours."""
         size = build.core.footprint
         return at.written_per_day * size.kv.rate * size.copies * build.cache.write_amplification
+
+    def terms(self, build: Build, at: Situation) -> Terms:
+        """Return the same, number by number."""
+        cache, drive, scenario = build.cache, build.drive, at.scenario
+        rated = _rated_per_day(drive, scenario.finance.years) if drive else Fraction(0)
+        words = f"of {drive.id}: {float(drive.dwpd):g} writes a day" if drive else "of no drive"
+        have = (
+            nodes(build), Factor("drives of a node", build.drives),
+            Factor(f"rating {words}, over {scenario.finance.years} years", rated, "B/day",
+                   evidence=drive.evidence.get("dwpd") if drive else None),
+            Factor("limits.drive_wear", scenario.limits.drive_wear_fraction, "share"),
+        )  # fmt: skip
+        need = (
+            Factor("tokens a day of an open session", at.written_per_day, "tokens"), token_bytes(build),
+            stored_copies(build), of_profile(cache, "write_amplification", cache.write_amplification, ""),
+        )  # fmt: skip
+        return Terms((Term(have),), (Term(need),))

@@ -7,6 +7,7 @@ from fractions import Fraction
 from planner import topology
 from planner.build import Build
 from planner.constraints.base import Depends, Unit, group_limit
+from planner.constraints.terms import Factor, Term, Terms, ceiling, nodes, of_profile, resumed, stored_copies, turns
 from planner.problem import Situation
 from planner.units import floor_share
 
@@ -35,3 +36,11 @@ class NvmeRead:
         """Return bytes per second per open session, of the turns whose session is on drives alone."""
         size = build.core.footprint
         return at.turns_per_open * at.flows.from_nvme * size.resume_bytes * size.copies
+
+    def terms(self, build: Build, at: Situation) -> Terms:
+        """Return the same, number by number."""
+        cut, cache = topology.drive_read(build.core.chassis, build.drive, build.drives), build.cache
+        drives = Factor("drives to memory", cut.bytes_per_s, "B/s", cut.text)
+        efficiency = of_profile(cache, "drive_read", cache.drive_read_fraction)
+        need = (turns(at), Factor("from drives", at.flows.from_nvme, "share"), resumed(build), stored_copies(build))
+        return Terms((Term((nodes(build), drives, efficiency, ceiling(build))),), (Term(need),))

@@ -7,6 +7,18 @@ from fractions import Fraction
 from planner import topology
 from planner.build import Build
 from planner.constraints.base import Depends, Unit, group_limit
+from planner.constraints.terms import (
+    Factor,
+    Term,
+    Terms,
+    ceiling,
+    nodes,
+    of_profile,
+    stored_copies,
+    stored_tokens,
+    token_bytes,
+    turns,
+)
 from planner.problem import Situation
 from planner.units import floor_share
 
@@ -35,3 +47,11 @@ class NvmeWrite:
         """Return bytes per second per open session: the answer is stored as the next prompt."""
         size = build.core.footprint
         return at.turns_per_open * at.flows.stored_tokens * size.kv.rate * size.copies
+
+    def terms(self, build: Build, at: Situation) -> Terms:
+        """Return the same, number by number."""
+        cut, cache = topology.drive_write(build.core.chassis, build.drive, build.drives), build.cache
+        drives = Factor("memory to drives", cut.bytes_per_s, "B/s", cut.text)
+        efficiency = of_profile(cache, "drive_write", cache.drive_write_fraction)
+        need = (turns(at), stored_tokens(at), token_bytes(build), stored_copies(build))
+        return Terms((Term((nodes(build), drives, efficiency, ceiling(build))),), (Term(need),))

@@ -7,7 +7,10 @@ from fractions import Fraction
 from planner import rates
 from planner.build import Build
 from planner.constraints.base import Depends, Unit, group_limit, prompts_per_open
+from planner.constraints.terms import Factor, Term, Terms, of_profile, turns
 from planner.problem import Situation
+from planner.service import product_peak
+from planner.work import Run
 
 
 @group_limit
@@ -34,3 +37,31 @@ class Prefill:
     def need(self, build: Build, at: Situation) -> Fraction:
         """Return tokens per second per open session: new ones, a chunk's unstored tail, lost contexts."""
         return prompts_per_open(build, at)
+
+    def terms(self, build: Build, at: Situation) -> Terms:
+        """Return the same, number by number."""
+        core, flows, turn = build.core, at.flows, turns(at)
+        speed, tail = core.engine.service, Fraction(build.cache.chunk_tokens, 2)
+        alone = rates.replica_prefill_tokens_per_s(core, at.scenario)
+        have = Term((
+            Factor("replicas of a group", core.replicas),
+            Factor("a replica that does nothing else", alone, "tokens/s"),
+            of_profile(core.engine, "service.load_ceiling", rates.prefill_ceiling(at.scenario, speed)),
+        ))  # fmt: skip
+        need = (
+            Term((turn, Factor("new tokens", flows.new_tokens, "tokens")), "new prompts"),
+            Term(
+                (turn, Factor("loaded", flows.loaded, "share"), Factor("half a chunk", tail, "tokens")),
+                "unstored tails",
+            ),
+            Term((turn, Factor("tokens of lost contexts", flows.again_tokens, "tokens")), "lost contexts"),
+        )
+        key = "fp8" if product_peak(Run.of(core)) != core.gpu.dense.bf16_flops else "bf16"
+        basis = (
+            Factor("peak of a GPU's products", product_peak(Run.of(core)), "FLOP/s",
+                   evidence=core.gpu.evidence.get(f"dense.{key}")),
+            of_profile(core.engine, "service.compute", speed.compute_fraction),
+            of_profile(core.engine, "service.attention", speed.attention_fraction),
+            of_profile(core.engine, "service.fabric", speed.fabric_fraction),
+        )  # fmt: skip
+        return Terms((have,), need, basis)

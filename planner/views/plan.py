@@ -12,6 +12,7 @@ from planner.render.report import Report, Table, Text
 from planner.units import format_bytes, format_money, format_rate, format_share, format_watts
 from planner.views.bom import bom_data, bom_table
 from planner.views.demand import demand_data, demand_sums, steps_table
+from planner.views.worth import worth_data, worth_tables
 
 
 def plan_report(plan: Plan, reference: str | None = None) -> Report:
@@ -21,6 +22,7 @@ def plan_report(plan: Plan, reference: str | None = None) -> Report:
         *(steps_table(one.demand, one.name) for one in plan.services),
         _mix_table(plan),
         _rows_table(plan),
+        *worth_tables(plan),
         _cost_table(plan),
         Text(list(_price_words(plan)), "Prices"),
         Text(list(_beside(plan)), "Beside it"),
@@ -101,10 +103,10 @@ def format_amount(value: int, check: Check, currency: str) -> str:
 def _rows_table(plan: Plan) -> Table:
     rows = []
     for check in plan.checks:
-        used = f"{check.need / check.have:.1%}" if check.have and check.kind != "first_token" else "met"
+        used = f"{check.need / check.have:.1%}" if check.have and check.unit != "ms" else "met"
         need = format_amount(check.need, check, plan.cost.currency)
         have = format_amount(check.have, check, plan.cost.currency)
-        if check.kind == "first_token":
+        if check.unit == "ms":
             need, have = "-", f"{check.have:,} ms to spare"
         rows.append((check.words, need, have, used, "<- binding" if check.binding else ""))
     lost = f" (with {plan.spare_groups} group(s) lost)" if plan.spare_groups else ""
@@ -326,6 +328,7 @@ def _group_data(group: NodeGroup) -> dict[str, Any]:
         "power_w": group.power_w,
         "rack_units": group.rack_units,
         "unit_cost": group.unit_cents / 100,
+        "load_or_recompute": [worth_data(tier) for tier in group.worth],
         "knife_edge": group.edge and {
             "sessions_per_pool": group.edge.sessions,
             "other_sessions_per_pool": group.edge.other_sessions,

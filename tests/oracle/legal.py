@@ -712,15 +712,25 @@ class LegalBuilds:
 
     def in_time(self, way: Way, size: Size, drive: Drive | None, drives: int) -> bool:
         service, rates = self.scenario.service, self.scenario.workload.rates
-        if service is None or not self.people.turns_per_s:
+        if not self.people.turns_per_s:
             return True
-        seconds = self.prompt_s(way, rates.new_tokens)
+        seconds = Fraction(0)
         if self.offloads():
             seconds += size.resume / (self.links(way, way.tp) * self.cache.host_link_fraction)
-        if self.scenario.tiers.nvme != "none" and drive is not None:
-            rate = self.dealt(way, drives, drive.read_bytes_per_s)
-            seconds += size.resume / (rate * self.cache.drive_read_fraction)
         if self.pooled:
             nic = self.catalog.nics()[self.catalog.cluster.fabric_nic]
             seconds += size.resume / Fraction(self.dealt(way, way.fabric, nic.ports * nic.port_bytes_per_s), 2)
+        from_drives = Fraction(0)
+        if self.scenario.tiers.nvme != "none" and drive is not None:
+            rate = self.dealt(way, drives, drive.read_bytes_per_s)
+            from_drives = size.resume / (rate * self.cache.drive_read_fraction)
+        # A session that is loaded must come sooner than if it were prefilled again.
+        where = self.where()
+        own = self.scenario.workload.context.planned_tokens - prefix_length(self.scenario)
+        again = own * way.replicas / self.prefill_rate(way)
+        if where["dram"] + where["nvme"] and seconds + (from_drives if where["nvme"] else 0) > again:
+            return False
+        if service is None:
+            return True
+        seconds += from_drives + self.prompt_s(way, rates.new_tokens)
         return math.ceil(seconds * 1000) <= math.floor(service.first_token_s * 1000)

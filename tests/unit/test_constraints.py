@@ -59,6 +59,8 @@ BY_HAND = {
     "prefill": (48_206, Fraction(640, 200), 75321),
     # 1.05 ms from drives, 0.84 ms over a GPU's half of the links, 10.62 ms for a chunk of 512: 13 of 1,000 ms.
     "first_token": (987, Fraction(0), None),
+    # 1,024 tokens at 48,206.7 a second: 21.24 ms; 1.05 ms from drives, 0.52 ms over a GPU's link.
+    "worth": (19, Fraction(0), None),
     # 2 cards of 10 GB/s, half planned.
     "fabric": (10 * GB, Fraction(4 * MIB, 200), 2384185),
 }
@@ -94,6 +96,8 @@ def test_group_limit_by_hand(kind: str) -> None:
         ("nvme_endurance", {"tiers": Tiers(cache="cache", nvme="none")}),
         ("prefill", {"workload": tiny.workload(rates=None)}),
         ("first_token", {"service": None}),
+        ("worth", {"tiers": Tiers(cache="cache", dram="none", nvme="none")}),
+        ("worth", {"workload": tiny.workload(rates=None)}),
         ("fabric", {}),
     ],
 )

@@ -199,6 +199,7 @@ LOAD_OR_TIERS = {
     "dram_pool": "the load",
     "nvme_pool": "the load",
     "owned": "what is there already",
+    "worth": "what the tiers are for",
 }
 HELD_BY = {
     "decode": "service.decode",
