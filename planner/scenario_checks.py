@@ -19,6 +19,8 @@ from planner.split_scenario import SplitScenario
 from planner.throughput_files import with_measurements
 from planner.workload import faults
 
+MOST_SPARE_RACKS = 3
+
 
 def read_sessions(document: Document, applied: tuple[str, ...], shelf: Shelf | None) -> Scenario:
     """Return the scenario of a document whose layers lie on each other.
@@ -66,8 +68,9 @@ def contradictions(document: Document, scenario: Scenario, shelf: Shelf | None) 
             last_day(scenario.limits.deliver_by)
         except ValueError:
             found.append(("limits.deliver_by", f"there is no day '{scenario.limits.deliver_by}'"))
-    if scenario.fleet.spare_racks > 1:
-        found.append(("fleet.spare_racks", "the loss of several racks at once is not modelled; expected 0 or 1"))
+    if scenario.fleet.spare_racks > MOST_SPARE_RACKS:
+        words = f"expected at most {MOST_SPARE_RACKS}: programs grow with the ways to choose the racks that are lost"
+        found.append(("fleet.spare_racks", words))
     if shelf is not None:
         found += _beyond(scenario, shelf)
     return [document.problem(tuple(key.split(".")), message) for key, message in found]

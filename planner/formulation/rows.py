@@ -37,8 +37,8 @@ def most_groups(problem: Problem, build: Build, pools: Pools) -> int:
         if have > 0:
             most, spares = max(most, ceil_div(pool.need, have)), max(spares, pool.spares)
     # A rack that takes c nodes of this build, lost with all of them, takes at most c groups.
-    in_a_rack = build.racks_per if at.scenario.fleet.spare_racks else 0
-    return most_within_caps(problem, build, most + max(spares, in_a_rack))
+    in_racks = build.racks_per * at.scenario.fleet.spare_racks
+    return most_within_caps(problem, build, most + max(spares, in_racks))
 
 
 def _asked_groups(problem: Problem, build: Build) -> int:

@@ -92,6 +92,13 @@ def test_program_of_a_rule(kind: str, golden: Golden) -> None:
     golden(f"lp/{kind}.lp", text)
 
 
+def test_two_racks_lost_have_a_golden_program(golden: Golden) -> None:
+    problem = tiny.problem(tiny.scenario(fleet=Fleet(spare_racks=2)), (8, 12))
+    low, high = problem.builds
+    program = make_program(replace(problem, builds=(replace(low, racks_per=1), high)))
+    golden("racks/two_lost.lp", to_lp_text(program, problem.capex_terms_of(program)))
+
+
 def test_every_rule_has_a_program_and_every_program_a_rule(update_golden: bool) -> None:
     assert set(SCENARIOS) == set(FLEET_RULES)
     if not update_golden:

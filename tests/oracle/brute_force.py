@@ -193,11 +193,7 @@ class Oracle(LegalBuilds):
                 tuple(sorted(set(lost))) for lost in itertools.combinations(nodes, min(len(nodes), rules.spare_nodes))
             }
         if rules.spare_racks:
-            # Whatever nodes may share a rack: no more than the class of each of them says.
-            for size in range(1, len(fleet) + 1):
-                for inside in itertools.combinations(every, size):
-                    if all(fleet[i].racks_per >= size for i in inside):
-                        yield inside
+            yield from contents_of_racks(tuple(b.racks_per for b in fleet), rules.spare_racks)
 
     def allowed(self, fleet: tuple[Own, ...], totals: Totals) -> bool:
         limits, rules = self.scenario.limits, self.scenario.fleet
@@ -278,6 +274,22 @@ class _Search:
         if self.answer.best is not None and oracle.value(least) > self.answer.best:
             return False
         return oracle.allowed(fleet, least)
+
+
+@cache
+def contents_of_racks(classes: tuple[int, ...], racks: int) -> tuple[tuple[int, ...], ...]:
+    """Return all that so many racks may hold together, as places: in one no more than the class of each in it says."""
+    every = range(len(classes))
+    one = {
+        frozenset(inside)
+        for size in range(1, len(classes) + 1)
+        for inside in itertools.combinations(every, size)
+        if all(classes[i] >= size for i in inside)
+    }
+    found = {frozenset[int]()}
+    for _ in range(racks):
+        found = {some | more for some in found for more in (*one, frozenset())}
+    return tuple(tuple(sorted(inside)) for inside in found)
 
 
 @cache

@@ -132,7 +132,7 @@ def _ruled(instance: Instance, rng: Random, oracle: Oracle, fleet: tuple[Own, ..
         vendors=tuple(rng.sample(makers, max(1, len(makers) - 1))) if often(16) else (),
         without_vendors=(rng.choice(makers),) if often(12) else (),
         region=rng.choice(instance.shelf.catalog.regions()) if often(12) else None,
-        spare_nodes=rng.choice((1, 2)) if often(12) else 0, spare_racks=int(often(20)),
+        spare_nodes=rng.choice((1, 2)) if often(12) else 0, spare_racks=int(often(20)) * (1 + instance.seed % 2),
     )  # fmt: skip
     minimum, maximum = {}, {}
     inside = [part for kind in MACHINE_KINDS for part in instance.shelf.catalog.parts[kind]]

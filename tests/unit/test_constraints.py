@@ -10,13 +10,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
-from itertools import product
+from itertools import combinations_with_replacement, product
+from random import Random
 
 import pytest
 
 from planner.candidates import racks_per
 from planner.constraints import FLEET_RULES, GROUP_LIMITS, reach
-from planner.constraints.sessions import add_covering_rows, surviving
+from planner.constraints.sessions import Tier, add_covering_rows, surviving, surviving_nested
 from planner.hardware import Quantity, System
 from planner.layout import Layout
 from planner.problem import Problem, Situation
@@ -24,6 +25,7 @@ from planner.program import Program, Row
 from planner.scenario import Fleet, Limits, Owned, Scenario, Service, Tiers
 from planner.units import Money, ceil
 from planner.workload import SharedPrefix
+from tests.oracle.brute_force import contents_of_racks
 from tests.unit import tiny
 from tests.unit.tiny import GB, GIB, MIB, PERCENT
 
@@ -219,6 +221,31 @@ def test_stock_counts_what_is_added_to_an_owned_machine() -> None:
     pieces = [bought_pieces(build, part) for part in ("old", "gpu", "dimm", "drive", "front", "boot")]
     assert pieces == [0, 0, 8, 4, 2, 0]
     assert bought_pieces(tiny.build(), "gpu") == 2
+
+
+def test_two_racks_of_different_classes() -> None:
+    # One node to a rack with 9, two to a rack with 7 each: a rack of each class loses 9 + 14.
+    one, two = Tier(1, (True, False)), Tier(3, (False, True))
+    assert surviving_nested((9, 7), {0: 2, 1: 3}, [one, two]) == 39 - 9 - 14
+    assert surviving_nested((9, 7), {0: 2, 1: 3}, [Tier(4, (False, True))]) == 39 - 21
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_nested_losses_against_every_set(seed: int) -> None:
+    rng = Random(seed)
+    classes = [rng.randint(1, 3) for _ in range(5)]
+    capacities = [rng.randint(1, 9) for _ in range(5)]
+    racks = rng.randint(1, 3)
+    worst = max(sum(capacities[i] for i in lost) for lost in contents_of_racks(tuple(classes), racks))
+    left = []
+    for chosen in combinations_with_replacement(sorted(set(classes)), racks):
+        lows = sorted(set(chosen))
+        tiers = [
+            Tier(sum(c for c in chosen if c <= low), [low <= each < above for each in classes])
+            for low, above in zip(lows, [*lows[1:], 99], strict=True)
+        ]
+        left.append(surviving_nested(capacities, dict.fromkeys(range(5), 1), tiers))
+    assert min(left) == sum(capacities) - worst
 
 
 def test_spare_racks_of_a_pool() -> None:
