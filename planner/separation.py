@@ -2,8 +2,8 @@
 
 A program over parts (`planner.formulation.separate`) is never dearer than the best plan. The parts
 in its optimum are put together to builds, over which the plain program is solved. Where both agree
-the plan is optimal; else the cores in use are told exactly, or the parts in use are excluded, and the
-bound is asked again. Of several pools the one with the least bound is asked next.
+the plan is optimal; else the cores in use are told exactly and the bound is asked again. Of several
+pools the one with the least bound is asked next. See docs/math/scale.md.
 """
 
 from __future__ import annotations
@@ -35,7 +35,9 @@ PLAIN_UP_TO = 4000
 _NEVER = 10**18
 """Of a pool without plans."""
 _LEAST_S, _LEAST_TRY_S = 0.1, 1.0
+"""Seconds for a bound and for a plan of what a bound found, however late it is."""
 _FIRST_BUILDS = 6
+"""Builds of the first plan."""
 Found = tuple[Problem, Outcome]
 
 

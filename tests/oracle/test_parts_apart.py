@@ -14,7 +14,7 @@ from planner.errors import InfeasibleError
 from planner.formulation import separate
 from planner.hardware import Chassis
 from planner.planning import Solved, solve_scenario
-from planner.scenario import Limits
+from planner.scenario import Fleet, Limits
 from planner.units import Money
 from planner.verify import verify
 from tests.benchmarks.synthetic import Instance, Size, make_sized
@@ -58,11 +58,20 @@ def middle_sized(seed: int) -> Instance:
         scenario,
         workload=replace(scenario.workload, users=round(20 * 2 ** rng.uniform(0, 6.5)), rates=rates),
         limits=limits,
-        fleet=replace(scenario.fleet, max_nodes=rng.randint(4, 20) if rng.random() < 0.15 else None),
+        fleet=replace(_limited(scenario.fleet, seed), max_nodes=rng.randint(4, 20) if rng.random() < 0.15 else None),
         objective=rng.choice(("capex", "capex", "nodes")),
     )
     shelf = replace(instance.shelf, catalog=replace(catalog, cluster=cluster, parts=parts))
     return Instance(scenario, shelf)
+
+
+def _limited(fleet: Fleet, seed: int) -> Fleet:
+    """Return the fleet with other numbers of kinds, and of spare groups where it is of one kind."""
+    if fleet.max_builds is None:
+        return fleet
+    rng = Random(f"kinds {seed}")
+    kinds = rng.choice((1, 1, 2, 3, 3))
+    return replace(fleet, max_builds=kinds, spare_groups=rng.choice((0, 1, 2)) if kinds == 1 else fleet.spare_groups)
 
 
 def _tight(chassis: Chassis, rng: Random) -> Chassis:
