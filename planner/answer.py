@@ -214,14 +214,10 @@ def _node_group(problem: Problem, build: Build, count: int, hosted: Mapping[str,
 
 
 def _measured(scenario: Scenario) -> dict[str, object]:
-    """Return which measurements took the roofline's place, by service; nothing where none were given."""
-    told: dict[str, object] = {}
-    for one in services_of(scenario):
-        table = one.throughput
-        if table is not None:
-            found = {"file": table.file, "digest": table.digest, "rows": len(table.rows)}
-            told[f"measured {one.label}".strip()] = found
-    return told
+    """Return which measurements took the roofline's place, each table once; nothing where none were given."""
+    tables = {id(one.throughput): one.throughput for one in services_of(scenario) if one.throughput is not None}
+    found = [{"file": each.file, "digest": each.digest, "rows": len(each.rows)} for each in tables.values()]
+    return {"measured": found} if found else {}
 
 
 def provenance(solved: Solved, shelf: Shelf) -> dict[str, object]:
