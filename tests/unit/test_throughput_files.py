@@ -163,7 +163,8 @@ def scenario(tmp_path: Path, text: str, **changes: str) -> Scenario:
     file = tmp_path / "mine.yaml"
     lines = "".join(f"  {key}: {value}\n" for key, value in ({"measured": "runs.csv"} | changes).items())
     head = "kind: scenario\nname: mine\ntitle: Mine\nextends: h20-or-h200\nservice:\n"
-    file.write_text(f"{head}{lines}serving: {{layouts: [dp4-tp2-ep8]}}\n", encoding="utf-8")
+    rest = "serving: {layouts: [dp4-tp2-ep8]}\nfleet: {gpus: [h200-sxm]}\n"
+    file.write_text(f"{head}{lines}{rest}", encoding="utf-8")
     return load_scenario(str(file), (), None, shelf())
 
 
