@@ -163,7 +163,7 @@ def scenario(tmp_path: Path, text: str, **changes: str) -> Scenario:
     file = tmp_path / "mine.yaml"
     lines = "".join(f"  {key}: {value}\n" for key, value in ({"measured": "runs.csv"} | changes).items())
     head = "kind: scenario\nname: mine\ntitle: Mine\nextends: h20-or-h200\nservice:\n"
-    rest = "serving: {layouts: [dp4-tp2-ep8]}\nfleet: {gpus: [h200-sxm]}\n"
+    rest = "serving: {layouts: [dp4-tp2-ep8]}\n"
     file.write_text(f"{head}{lines}{rest}", encoding="utf-8")
     return load_scenario(str(file), (), None, shelf())
 
@@ -200,7 +200,7 @@ def test_more_accepted_than_drafted() -> None:
 
 
 def test_a_plan_says_what_was_measured_and_what_cannot_have_been(tmp_path: Path) -> None:
-    text = HEAD + "h200-sxm,dp4-tp2-ep8,65536,1024,24,90000,,15\nh200-sxm,dp4-tp2-ep8,65536,1024,1,90,900,10\n"
+    text = HEAD + "h200-sxm,dp4-tp2-ep8,65536,1024,24,90000,,15\nh200-sxm,dp4-tp2-ep8,65536,1024,1,90,4500,10\n"
     made = scenario(tmp_path, text)
     plan = make_plan(made, shelf(), compare=False)
     assert plan.provenance["measured"] == [{"file": made.throughput.file, "digest": made.throughput.digest, "rows": 2}]
