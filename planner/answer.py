@@ -10,6 +10,7 @@ from planner import __version__
 from planner.build import Build
 from planner.candidates import Candidates, limiting_kind
 from planner.caveats import plan_warnings
+from planner.constraints.rewarm import lost_tokens, rewarm_seconds
 from planner.costs import (
     CostLine,
     bill,
@@ -23,14 +24,17 @@ from planner.demand import demand
 from planner.edges import pool_edge
 from planner.errors import PlannerError
 from planner.evidence import Source
+from planner.formulation.tokens import Parts
 from planner.hardware import OwnedMachine
 from planner.loading import Shelf
 from planner.objectives import OBJECTIVES
-from planner.plan import CostSummary, Goal, NodeGroup, Plan, RunnerUp, ServicePlan
+from planner.plan import CostSummary, Goal, NodeGroup, Plan, Rewarm, RunnerUp, ServicePlan
 from planner.problem import Problem, Situation
-from planner.scenario import Scenario
+from planner.scenario import Scenario, services_of
 from planner.solve import Outcome
+from planner.units import ceil
 from planner.verify import Verification
+from planner.worth import worth_of
 
 
 @dataclass(frozen=True)
@@ -42,6 +46,8 @@ class Solved:
     parts : tuple of Problem
         All that were solved for it, its own among them: one, or with pooled tiers one for each
         content of the pool; none where builds were too many to list.
+    apart : tuple of Parts
+        Of each content of the pool its parts, where builds were too many to list.
     """
 
     scenario: Scenario
@@ -49,6 +55,7 @@ class Solved:
     candidates: Candidates
     outcome: Outcome
     parts: tuple[Problem, ...] = ()
+    apart: tuple[Parts, ...] = ()
 
     @property
     def fleet(self) -> dict[Build, int]:
@@ -120,8 +127,20 @@ def service_of(solved: Solved, shelf: Shelf, at: Situation, alone: Mapping[str, 
     kv, cache = first.core.footprint.kv, shelf.engines.caches[at.scenario.tiers.cache]
     return ServicePlan(
         at.label, at.scenario.model, demand(at.scenario, kv, cache), at.scenario.workload.rates is None,
-        tuple(first.core.model.attention[0].formats()), alone.get(at.label),
+        tuple(first.core.model.attention[0].formats()), alone.get(at.label), _rewarm(solved, at, own),
     )  # fmt: skip
+
+
+def _rewarm(solved: Solved, at: Situation, own: Mapping[Build, int]) -> Rewarm | None:
+    """Return what the loss of that group sets back which takes longest to make up for; None without rates."""
+    if not at.turns_per_s:
+        return None
+    losses = []
+    for build in own:
+        time = rewarm_seconds(solved.problem, solved.outcome.counts, build)
+        losses.append((time is None, ceil(time or 0), lost_tokens(build, at)))
+    never, seconds, tokens = max(losses)
+    return Rewarm(tokens, None if never else seconds)
 
 
 def _price_sources(lines: Sequence[CostLine], shelf: Shelf) -> tuple[Source, ...]:
@@ -190,7 +209,15 @@ def _node_group(problem: Problem, build: Build, count: int, hosted: Mapping[str,
         power_w=build.power_w // build.n_nodes, rack_units=core.chassis.rack_units,
         unit_cents=problem.pricing.node_cents(build), edge=pool_edge(problem, build),
         owned=isinstance(core.system, OwnedMachine), service=core.service,
+        worth=worth_of(build, problem.at_of(build)),
     )  # fmt: skip
+
+
+def _measured(scenario: Scenario) -> dict[str, object]:
+    """Return which measurements took the roofline's place, each table once; nothing where none were given."""
+    tables = {id(one.throughput): one.throughput for one in services_of(scenario) if one.throughput is not None}
+    found = [{"file": each.file, "digest": each.digest, "rows": len(each.rows)} for each in tables.values()]
+    return {"measured": found} if found else {}
 
 
 def provenance(solved: Solved, shelf: Shelf) -> dict[str, object]:
@@ -203,6 +230,7 @@ def provenance(solved: Solved, shelf: Shelf) -> dict[str, object]:
         "proof": "solver's bound (floating point)" if outcome.status == "optimal" else "none",
         "catalog": shelf.catalog.digest,
         "prices": {"book": book.id, "as_of": book.as_of, "case": solved.problem.pricing.case},
+        **_measured(solved.scenario),
         "overrides": list(solved.scenario.applied),
         "resolved": solved.scenario.resolved,
         "builds_considered": solved.candidates.considered,

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from planner.hardware import Chassis, Cpu, Dimm, Drive, Gpu, Nic, System
+from planner.wiring import Topology
 
 
 def gpu_fault(chassis: Chassis, gpu: Gpu) -> str:
@@ -13,6 +14,31 @@ def gpu_fault(chassis: Chassis, gpu: Gpu) -> str:
     if gpu.form_factor == chassis.gpu_form_factor:
         return ""
     return f"'{gpu.id}' is {gpu.form_factor}, the chassis takes {chassis.gpu_form_factor}"
+
+
+def wiring_faults(chassis: Chassis, topology: Topology | None) -> Iterator[tuple[str, str, str]]:
+    """Yield what is wrong between a chassis and its wiring, as key (may be empty), message and advice."""
+    if topology is None:
+        if chassis.uplinks is None or chassis.uplink_bytes_per_s is None:
+            hint = "name a 'topology', or give 'uplinks' (how many) and 'uplink' (the width of one)"
+            yield "", f"nothing says how the inside of '{chassis.id}' is wired", hint
+        return
+    if chassis.uplinks is not None or chassis.uplink_bytes_per_s is not None:
+        yield "topology", "'uplinks' and 'uplink' stand beside 'topology', which says it all", "remove them"
+    if topology.virtual:
+        hint = "it hides what is shared; name one that was read on the machine itself"
+        yield "topology", f"'{topology.id}' is a guest's view, from which nothing may be sized", hint
+    if topology.n_sockets != chassis.n_cpus:
+        message = f"'{topology.id}' has {topology.n_sockets} sockets, the chassis {chassis.n_cpus} processors"
+        yield "topology", message, "correct one of the two"
+    wanted = {"gpus": chassis.n_gpus, "drives": chassis.drive_bays, "nics": chassis.nic_slots}
+    for kind, count in wanted.items():
+        if count and not getattr(topology, kind):
+            yield (
+                "topology",
+                f"'{topology.id}' has no place for the {count} {kind} of the chassis",
+                f"add '{kind}' there",
+            )
 
 
 @dataclass(frozen=True)

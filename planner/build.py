@@ -108,8 +108,10 @@ class Core:
         nodes = f" x{self.n_nodes}" if self.n_nodes > 1 else ""
         replicas = f"{self.replicas}x " if self.replicas > 1 else ""
         how = f"{replicas}{self.layout.name} {self.weights} {self.footprint.kv.name} {self.engine.id}"
+        # Groups of several nodes have one number of fabric cards, single nodes of a pool a choice of them.
+        cards = f" / {self.fabric_nics}x {self.fabric_nic.id}" if self.fabric_nic and self.n_nodes == 1 else ""
         whose = f"{self.service}: " if self.service else ""
-        return f"{whose}{machine}{nodes} / {self.gpu.id} / {how}"
+        return f"{whose}{machine}{nodes} / {self.gpu.id} / {how}{cards}"
 
 
 @dataclass(frozen=True, eq=False)

@@ -18,8 +18,10 @@ from planner import dominance
 from planner.build import Build, Core
 from planner.constraints import FLEET_RULES, GROUP_LIMITS, reach
 from planner.constraints.first_token import core_seconds
+from planner.constraints.worth import load_seconds, recompute_seconds
 from planner.cores import Offer, Rejections, cores, offer
 from planner.costs import Pricing, group_drivers
+from planner.engines import Cache
 from planner.errors import InfeasibleError, PriceMissingError
 from planner.halves import HalfShelf, Halves, blank_build, not_to_be_had, paid_cents, pooled_kinds, populations
 from planner.hardware import Catalog, Gpu
@@ -71,18 +73,19 @@ class Way:
         Memory and drives that fit the machine.
     reach : int
         What the core's own limits let it host, in parts.
-    seconds : Fraction
-        Its part of the first token's time.
     drive_seconds : Fraction or None
-        What is left of it for the drives; None where no first token is promised.
+        What the first token, and prefilling a session again, leave for the drives; None where neither
+        is asked for.
+    late : str
+        Why slower drives are not offered.
     fixed : tuple of int
         Cents (two) and watts of one node without processors, memory and data drives.
     """
 
     core: Core
     reach: int
-    seconds: Fraction
     drive_seconds: Fraction | None
+    late: str
     fixed: tuple[int, int, int]
     halves: Halves
     _made: dict[tuple[int, int], Build] = field(default_factory=dict)
@@ -219,8 +222,9 @@ class Offers(Lazy[Build]):
         left = 0
         for way in self.ways:
             hosts, drives = way.hosts, way.drives
-            if way.halves.drives and not drives:
-                rejected.add("first token", _late(way.core))
+            slow = len(way.halves.drives) - way.halves.n_in_time(way.drive_seconds)
+            if slow and (not drives or way.late != _late(way.core)):
+                rejected.add("first token", way.late, 1 if way.late == _late(way.core) else slow)
             if hosts and drives:
                 heavy = _heavy_pairs(way, self.rack, rejected)
                 left += heavy < len(hosts) * len(drives)
@@ -278,9 +282,9 @@ def find_candidates(scenario: Scenario, shelf: Shelf, pricing: Pricing) -> Candi
     halves_of = HalfShelf(found, shelf.catalog, pricing, at)
     every: list[Way] = []
     considered = 0
-    for ways in _by_machine(scenario, shelf, found, pricing, at, rejected):
+    for ways in _by_machine(scenario, shelf, halves_of, rejected):
         core = ways[0].core
-        family = (core.chassis, core.system, core.n_nodes, _stored(core, at))
+        family = (core.chassis, core.system, core.n_nodes, _stored(core, halves_of))
         if family not in families:
             families[family] = halves_of.find(core)
         halves = families[family]
@@ -302,43 +306,64 @@ def keep_best(builds: Sequence[Build], at: Situation, catalog: Catalog) -> tuple
     return tuple(builds[i] for i in kept)
 
 
-def _stored(core: Core, at: Situation) -> object:
-    return core.pool_key if at.pooled else (core.footprint.kv, core.footprint.copies)
+def _stored(core: Core, halves_of: HalfShelf) -> object:
+    """Return all of a core that memory and drives see of it, beside its machine."""
+    size = core.footprint
+    return (core.pool_key if halves_of.at.pooled else (size.kv, size.copies), halves_of.traffic(core))
 
 
-def _by_machine(
-    scenario: Scenario, shelf: Shelf, found: Offer, pricing: Pricing, at: Situation, rejected: Rejections
-) -> Iterator[list[Way]]:
+def _by_machine(scenario: Scenario, shelf: Shelf, halves_of: HalfShelf, rejected: Rejections) -> Iterator[list[Way]]:
     """Yield the ways to run the model on one machine in one KV format, worse ways left out.
 
     On the same machine and format all ways cost the same; they differ in what they host and in
     the first token's time only.
     """
+    found, pricing, at = halves_of.found, halves_of.pricing, halves_of.at
     groups: dict[tuple[object, ...], list[Way]] = {}
     for core in cores(scenario, shelf, found, rejected):
         hosted, kind = _core_reach(core, found, shelf.catalog, at)
         if hosted == 0:
             rejected.add("limits", f"{core.gpu.id} {core.layout.name}: hosts nothing under '{kind}'")
             continue
-        promised = scenario.service if GROUP_LIMITS["first_token"].active(at) else None
-        seconds = core_seconds(core, found.cache, at) if promised else Fraction(0)
-        if promised and seconds > promised.first_token_s:
-            rejected.add("first token", _late(core))
+        left, late = _left_for_drives(core, found.cache, at)
+        if left is not None and left < 0:
+            rejected.add("first token", late)
             continue
         inside = (*core.nics, core.system.boot.part if core.system else shelf.catalog.cluster.boot_drive)
         if not_to_be_had(inside, _fixed_parts(core, shelf.catalog), core, pricing, at, rejected):
             continue
-        key = (core.chassis, core.gpu, core.system, core.n_nodes, core.fabric_nics, _stored(core, at))
-        # The estimate is rounded up to milliseconds, the target down: what is left for the drives is exact.
-        left = Fraction(int(promised.first_token_s * 1000), 1000) - seconds if promised else None
+        key = (core.chassis, core.gpu, core.system, core.n_nodes, core.fabric_nics, _stored(core, halves_of))
         fixed = _fixed(blank_build(core, found, shelf.catalog), pricing, at)
-        groups.setdefault(key, []).append(Way(core, min(hosted, at.open_parts), seconds, left, fixed, _NONE))
+        groups.setdefault(key, []).append(Way(core, min(hosted, at.open_parts), left, late, fixed, _NONE))
     for ways in groups.values():
-        rank = {seconds: i for i, seconds in enumerate(sorted({way.seconds for way in ways}))}
-        yield [ways[i] for i in dominance.undominated([(-way.reach, rank[way.seconds]) for way in ways])]
+        # Either all ways have a time or none has.
+        rank = {left: -i for i, left in enumerate(sorted({way.drive_seconds or Fraction(0) for way in ways}))}
+        vectors = [(-way.reach, rank[way.drive_seconds or Fraction(0)]) for way in ways]
+        yield [ways[i] for i in dominance.undominated(vectors)]
 
 
 _NONE = Halves((), (), Rejections())
+
+
+def _left_for_drives(core: Core, cache: Cache, at: Situation) -> tuple[Fraction | None, str]:
+    """Return the time that is left for reading a session from drives, and why slower ones are left out."""
+    found: list[tuple[Fraction, str]] = []
+    if GROUP_LIMITS["first_token"].active(at):
+        assert at.scenario.service is not None
+        # The estimate is rounded up to milliseconds, the target down: what is left for the drives is exact.
+        target = Fraction(int(at.scenario.service.first_token_s * 1000), 1000)
+        found.append((target - core_seconds(core, cache, at), _late(core)))
+    if GROUP_LIMITS["worth"].active(at):
+        again, load = recompute_seconds(core, at), load_seconds(core, cache, at)
+        if load > again:
+            words = (
+                f"host memory loads slower than its GPUs recompute: {float(load):.2g} s against {float(again):.2g} s"
+            )
+            found.append((again - load, f"{core.gpu.id} {core.layout.name}: {words}"))
+        elif at.flows.from_nvme:
+            words = f"drives that take over {float(again - load):.2g} s load slower than its GPUs recompute"
+            found.append((again - load, f"{core.gpu.id} {core.layout.name}: {words} ({float(again):.2g} s)"))
+    return min(found, default=(None, ""))
 
 
 def _late(core: Core) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from planner.assembly import Machine, gpu_fault, system_faults
+from planner.assembly import Machine, gpu_fault, system_faults, wiring_faults
 from planner.documents import Document, Key
 from planner.engines import Measured
 from planner.errors import InputError, Problem, nearest
@@ -17,6 +17,7 @@ from planner.models import BYTES_PER_WEIGHT, Model
 from planner.prices import PriceBook
 from planner.profiles import Profile, profile_faults
 from planner.reading import source_ids
+from planner.wiring import Topology, topology_faults
 
 
 @dataclass(frozen=True)
@@ -40,6 +41,7 @@ def check_all(found: Found, sources: Mapping[str, Source], part_kinds: Iterable[
     kinds = tuple(part_kinds)
     problems = [*_sources(found.values(), sources), *_prices(found.values()), *_models(found.values())]
     problems += [*_names(found, kinds), *_lines(found.values()), *_profiles(found.values())]
+    problems += _topologies(found.values())
     return problems or list(_machines(found, kinds))
 
 
@@ -112,6 +114,12 @@ def _profiles(entries: Iterable[Entry]) -> Iterator[Problem]:
             yield from (entry.problem(path, message) for path, message in profile_faults(entry.record))
 
 
+def _topologies(entries: Iterable[Entry]) -> Iterator[Problem]:
+    for entry in entries:
+        if isinstance(entry.record, Topology):
+            yield from (entry.problem(*fault) for fault in topology_faults(entry.record))
+
+
 def _lines(entries: Iterable[Entry]) -> Iterator[Problem]:
     for entry in entries:
         if not isinstance(entry.record, Cluster):
@@ -153,6 +161,7 @@ def _references(record: Any) -> Iterator[tuple[Key, str, str | None]]:
     if isinstance(record, Chassis):
         yield from ((("gpu_models", i), "gpu", name) for i, name in enumerate(record.gpu_models))
         yield from ((("cpu_platforms", i), "platform", name) for i, name in enumerate(record.cpu_platforms))
+        yield ("topology",), "topology", record.topology
     elif isinstance(record, System):
         yield from (((kind,), kind, getattr(record, kind)) for kind in ("chassis", "gpu", "cpu"))
         yield ("dimms", "part"), "dimm", record.dimms.part
@@ -183,6 +192,9 @@ def _machines(found: Found, part_kinds: tuple[str, ...]) -> Iterator[Problem]:
                 fault = gpu_fault(record, records["gpu"][name])
                 if fault:
                     yield entry.problem(("gpu_models", i), fault)
+            named = found.get(("topology", record.topology or ""))
+            for key, fault, hint in wiring_faults(record, named.record if named else None):
+                yield entry.problem((key,) if key else (), fault, hint)
         elif isinstance(record, System):
             machine = Machine(
                 record, records["chassis"][record.chassis], records["gpu"][record.gpu],

@@ -9,8 +9,10 @@ from fractions import Fraction
 from planner.build import Build
 from planner.cores import Rejections
 from planner.costs import Pricing
+from planner.demand import turn_s
 from planner.eligibility import late_fault, region_fault
 from planner.plan import Plan
+from planner.rates import fastest_output, measured_rows
 from planner.scenario import Scenario, services_of
 from planner.units import format_gib, format_money, format_share
 from planner.workload import prefix_share
@@ -18,10 +20,6 @@ from planner.workload import prefix_share
 _MEASURED_SHARING = Fraction(12, 100)
 """Sharing of resident bytes between sessions was 8 to 9 %, at most 11.7 % (kv-cache-tester and
 Mooncake traces)."""
-
-
-_WEAR_SHARE = Fraction(4, 5)
-"""Share of the rated drive writes per day above which the plan warns."""
 
 
 def plan_warnings(
@@ -58,7 +56,7 @@ def _own(plan: Plan, scenario: Scenario, fleet: Mapping[Build, int]) -> Iterator
     yield from _edges(plan)
     yield from _workload(scenario)
     yield from _busy(plan, scenario)
-    yield from _wear(scenario, fleet)
+    yield from _speed(scenario, fleet)
     yield from _prefill(plan)
 
 
@@ -131,30 +129,38 @@ def _busy(plan: Plan, scenario: Scenario) -> Iterator[str]:
         )
 
 
-def _wear(scenario: Scenario, fleet: Mapping[Build, int]) -> Iterator[str]:
-    """Drive writes per day if the mean rate lasts around the clock; no row limits them yet."""
-    load, rates = scenario.workload, scenario.workload.rates
-    if rates is None or scenario.tiers.nvme != "write-all":
-        return
-    sessions = load.users * load.active_per_user
-    tokens = sessions * rates.turns_per_hour * (rates.new_tokens + rates.answer_tokens) * 24
-    capacity = sum(n * build.n_nodes * build.nvme_bytes for build, n in fleet.items())
-    rated = min((build.drive.dwpd for build in fleet if build.drive), default=Fraction(0))
-    size = next(iter(fleet)).core.footprint
-    per_day = tokens * size.kv.rate * size.copies / capacity if capacity else Fraction(0)
-    if per_day > _WEAR_SHARE * rated:
-        yield (
-            f"drives would be written {float(per_day):.2f} times a day at the mean rate around the clock, rated "
-            f"{float(rated):g}; endurance is not a row of the program: check it against your hours of use"
-        )
-
-
 def _prefill(plan: Plan) -> Iterator[str]:
     if any(group.limiting == "prefill" for group in plan.groups):
         yield (
             "prefill decides the node count, and what an engine reaches of the peak FLOP/s is the weakest figure: "
-            "public runs show 15 to 50 %; measure it and set it in the engine's profile"
+            "public runs show 5 to 50 %; measure it and name the file in 'service.measured'"
         )
+
+
+def _speed(scenario: Scenario, fleet: Mapping[Build, int]) -> Iterator[str]:
+    """Yield where measured rates took the roofline's place, where not, and what cannot have been measured."""
+    how = scenario.serving
+    if scenario.service is not None and how.draft_tokens != 0 and how.draft_layers and how.accepted is None:
+        yield "drafts are loaded, but 'serving.accepted' does not say what a step yields: none of their gain is counted"
+    table = scenario.throughput
+    if table is None:
+        return
+    for core in {(build.core.gpu.id, build.core.layout.name): build.core for build in fleet}.values():
+        rows, where = measured_rows(core, scenario), f"{core.layout.name} on {core.gpu.id}"
+        if not rows:
+            yield f"{table.file} has no measurement of {where}: its rates are the roofline's"
+            continue
+        lines = ", ".join(str(row.line) for row in rows)
+        yield f"rates of {where} are measured, where they apply: {table.file}, line(s) {lines}"
+        for row in rows:
+            most = fastest_output(core, row)
+            if row.output_tokens_per_s > most:
+                yield (
+                    f"{table.file}, line {row.line}: {float(row.output_tokens_per_s):,.0f} tokens/s are more than "
+                    f"{where} can do at its peaks, {float(most):,.0f}; check units and columns"
+                )
+    if table.left_out:
+        yield f"{table.file}: {len(table.left_out)} line(s) left out, such as {table.left_out[0]}"
 
 
 def _layouts(plan: Plan) -> Iterator[str]:
@@ -190,7 +196,8 @@ def _workload(scenario: Scenario) -> Iterator[str]:
             f"{format_share(share)} of each context is taken as shared; measured sharing between sessions is "
             f"8 to 12 %. See what it is worth with --set workload.shared_prefix.share='10 %'"
         )
-    if scenario.workload.duty_fraction is None and scenario.workload.in_flight is None:
+    load = scenario.workload
+    if load.duty_fraction is None and load.in_flight is None and turn_s(scenario) is None:
         yield "no duty is given: every active session counts as in flight (measured: 6 to 12 %)"
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from typing import Any
 
 from planner.budget import Launch, default_batch, known_budget
 from planner.build import Core
@@ -12,6 +14,7 @@ from planner.demand import footprint, scenario_caches
 from planner.eligibility import catalog_vendors, region_fault, vendor_fault
 from planner.engines import Cache, Engine
 from planner.errors import InputError, nearest
+from planner.fields import contents
 from planner.hardware import Chassis, Gpu, OwnedMachine, System
 from planner.kvcache import KvCache
 from planner.layout import Layout, layout_fault, offered_layouts
@@ -168,7 +171,11 @@ def _machines(scenario: Scenario, shelf: Shelf) -> Iterator[tuple[Chassis, Gpu, 
 
 
 def cores(scenario: Scenario, shelf: Shelf, found: Offer, rejected: Rejections) -> Iterator[Core]:
-    """Yield the legal cores; count why others are not."""
+    """Yield the legal cores; count why others are not.
+
+    What filters, limits and rates differ in does not change a core: it is worked out once for all of them.
+    """
+    known = _known(*_asked(scenario, shelf, found))
     for chassis, gpu, system in found.machines:
         barred = vendor_fault(scenario.fleet, chassis, gpu, system)
         barred = barred or region_fault(scenario.fleet.region, (gpu, chassis, system))
@@ -187,7 +194,33 @@ def cores(scenario: Scenario, shelf: Shelf, found: Offer, rejected: Rejections) 
                         rejected.add("format", f"{gpu.id}: {fault}")
                         continue
                     base = _Base(chassis, gpu, system, engine, kv, weights)
-                    yield from _layouts(scenario, shelf, found, base, rejected)
+                    for n_nodes in scenario.fleet.group_nodes:
+                        for layout in _wanted(found, chassis.n_gpus, n_nodes):
+                            key = (base, n_nodes, layout)
+                            if key not in known:
+                                known[key] = _run_as(scenario, shelf, found, base, layout, n_nodes)
+                            made, faults = known[key]
+                            for stage, words in faults:
+                                rejected.add(stage, words)
+                            yield from made
+
+
+_Made = tuple[list[Core], list[tuple[str, str]]]
+"""Cores of one machine and layout, and why there are no more: the test's stage and words."""
+
+
+def _asked(scenario: Scenario, shelf: Shelf, found: Offer) -> tuple[tuple[Any, ...], ...]:
+    """Return all that a core depends on beside its machine, engine, formats and layout."""
+    cluster, nics = shelf.catalog.cluster, tuple(shelf.catalog.nics().values())
+    load = contents(scenario.workload, but=("rates",))
+    how = contents(scenario.serving, but=("engines", "weights", "kv_formats", "custom_kv", "layouts"))
+    whose = (scenario.label, found.model, found.cache, cluster, scenario.tiers.placement)
+    return whose, nics, shelf.engines.measured, load, how
+
+
+@lru_cache(maxsize=8)
+def _known(*_asked: tuple[Any, ...]) -> dict[tuple[_Base, int, Layout], _Made]:
+    return {}
 
 
 def kv_fault(engine: Engine, kv: KvCache, model: Model, gpu: Gpu) -> str:
@@ -205,34 +238,37 @@ class _Base:
     weights: str
 
 
-def _layouts(scenario: Scenario, shelf: Shelf, found: Offer, base: _Base, rejected: Rejections) -> Iterator[Core]:
-    per_node = base.chassis.n_gpus
-    for n_nodes in scenario.fleet.group_nodes:
-        every = offered_layouts(per_node, n_nodes, found.model) if found.any_layout else ()
-        wanted = tuple(dict.fromkeys((*every, *found.layouts)))
-        for layout in wanted:
-            inside = n_nodes == 1 and layout.gpus <= per_node and per_node % layout.gpus == 0
-            across = n_nodes > 1 and layout.gpus == n_nodes * per_node and layout.tp <= per_node
-            if not (inside or across):
-                continue
-            fault = layout_fault(layout, found.model, base.engine, base.kv, base.gpu.architecture)
-            fault = fault or pool_fault(base.kv, layout, base.engine, found.model.family)
-            if fault:
-                rejected.add("layout", f"{layout.name}: {fault}")
-                continue
-            core = make_core(scenario, shelf, found, base, layout, n_nodes)
-            if core.budget.kv_bytes <= 0:
-                over = -core.budget.kv_bytes / 2**30
-                words = f"{base.weights} weights and runtime exceed the memory by {over:.1f} GiB per GPU"
-                rejected.add("memory", f"{base.gpu.id} {layout.name}: {words}")
-            elif core.pool.sessions == 0:
-                lack = core.pool.missing_bytes / 2**30
-                rejected.add(
-                    "memory",
-                    f"{base.gpu.id} {layout.name}: no whole session fits a KV pool, {lack:.1f} GiB per GPU short",
-                )
-            else:
-                yield from _with_fabric(scenario, shelf, core, rejected)
+@lru_cache(maxsize=64)
+def _every_layout(per_node: int, n_nodes: int, model: Model) -> tuple[Layout, ...]:
+    return tuple(offered_layouts(per_node, n_nodes, model))
+
+
+def _wanted(found: Offer, per_node: int, n_nodes: int) -> Iterator[Layout]:
+    """Yield the layouts on offer that divide the GPUs of a group."""
+    every = _every_layout(per_node, n_nodes, found.model) if found.any_layout else ()
+    for layout in dict.fromkeys((*every, *found.layouts)):
+        inside = n_nodes == 1 and layout.gpus <= per_node and per_node % layout.gpus == 0
+        across = n_nodes > 1 and layout.gpus == n_nodes * per_node and layout.tp <= per_node
+        if inside or across:
+            yield layout
+
+
+def _run_as(scenario: Scenario, shelf: Shelf, found: Offer, base: _Base, layout: Layout, n_nodes: int) -> _Made:
+    """Return the cores with one layout, one for each number of fabric cards; or the fault."""
+    fault = layout_fault(layout, found.model, base.engine, base.kv, base.gpu.architecture)
+    fault = fault or pool_fault(base.kv, layout, base.engine, found.model.family)
+    if fault:
+        return [], [("layout", f"{layout.name}: {fault}")]
+    core = make_core(scenario, shelf, found, base, layout, n_nodes)
+    if core.budget.kv_bytes <= 0:
+        over = -core.budget.kv_bytes / 2**30
+        words = f"{base.weights} weights and runtime exceed the memory by {over:.1f} GiB per GPU"
+        return [], [("memory", f"{base.gpu.id} {layout.name}: {words}")]
+    if core.pool.sessions == 0:
+        lack = core.pool.missing_bytes / 2**30
+        words = f"no whole session fits a KV pool, {lack:.1f} GiB per GPU short"
+        return [], [("memory", f"{base.gpu.id} {layout.name}: {words}")]
+    return _with_fabric(scenario, shelf, core)
 
 
 def make_core(scenario: Scenario, shelf: Shelf, found: Offer, base: _Base, layout: Layout, n_nodes: int) -> Core:
@@ -270,21 +306,21 @@ def layout_evidence(budget: str, layout: Layout, gpu: Gpu) -> str:
     return "assumed" if slow and budget != "measured" else budget
 
 
-def _with_fabric(scenario: Scenario, shelf: Shelf, core: Core, rejected: Rejections) -> Iterator[Core]:
+def _with_fabric(scenario: Scenario, shelf: Shelf, core: Core) -> _Made:
+    """Return the core with each number of fabric cards that it may have, as far as they fit."""
     pooled = scenario.tiers.placement == "pooled"
-    if core.n_nodes == 1 and not pooled:
-        yield from _in_slots(core, shelf, rejected)
-        return
-    nic = shelf.catalog.nics()[shelf.catalog.cluster.fabric_nic]
-    per_gpu = core.chassis.n_gpus
-    for count in (per_gpu,) if core.n_nodes > 1 else (2, 4, per_gpu):
-        yield from _in_slots(replace(core, fabric_nic=nic, fabric_nics=count), shelf, rejected)
-
-
-def _in_slots(core: Core, shelf: Shelf, rejected: Rejections) -> Iterator[Core]:
-    cards, nics = sum(core.nics.values()), shelf.catalog.nics()
-    if cards > core.chassis.nic_slots:
-        rejected.add("slots", f"{core.chassis.id}: {cards} network cards do not fit {core.chassis.nic_slots} slots")
-    else:
-        every = sum(nics[part].power_w * count for part, count in core.nics.items())
-        yield replace(core, extra_nics_w=every - core.nic_power_w)
+    every = [core]
+    if core.n_nodes > 1 or pooled:
+        nic = shelf.catalog.nics()[shelf.catalog.cluster.fabric_nic]
+        per_gpu = core.chassis.n_gpus
+        counts = (per_gpu,) if core.n_nodes > 1 else (2, 4, per_gpu)
+        every = [replace(core, fabric_nic=nic, fabric_nics=count) for count in counts]
+    made, faults, nics = [], [], shelf.catalog.nics()
+    for one in every:
+        cards, slots = sum(one.nics.values()), one.chassis.nic_slots
+        if cards > slots:
+            faults.append(("slots", f"{one.chassis.id}: {cards} network cards do not fit {slots} slots"))
+        else:
+            watts = sum(nics[part].power_w * count for part, count in one.nics.items())
+            made.append(replace(one, extra_nics_w=watts - one.nic_power_w))
+    return made, faults

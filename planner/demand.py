@@ -165,7 +165,7 @@ def footprint(scenario: Scenario, kv: KvCache, cache: Cache, copies: Fraction = 
 
 def demand(scenario: Scenario, kv: KvCache, cache: Cache) -> Demand:
     """Return sessions and bytes per tier in one KV format, with the arithmetic."""
-    sessions = count_sessions(scenario.workload)
+    sessions = sessions_of(scenario)
     planned = scenario.workload.context.planned_tokens
     session_bytes = ceil(kv.session_bytes(planned))
     size = footprint(scenario, kv, cache)
@@ -231,6 +231,10 @@ def _in_flight_formula(scenario: Scenario, sessions: Sessions) -> str:
     peak = f" x {float(load.peak_over_mean):g} peak over mean" if load.peak_over_mean != 1 else ""
     if load.in_flight is not None:
         return f"{load.in_flight:,} as given{peak}"
+    seconds = turn_s(scenario)
+    if load.duty_fraction is None and load.rates is not None and seconds is not None:
+        turns = f"{float(load.rates.turns_per_hour):g} turns an hour x {float(seconds):g} s at the targets"
+        return f"{sessions.active:,} active x {turns}{peak}"
     duty = format_share(load.duty_fraction) if load.duty_fraction is not None else "100 % (no duty given)"
     return f"{sessions.active:,} active x {duty} duty{peak}"
 
@@ -243,15 +247,22 @@ def _warm_text(scenario: Scenario, sessions: Sessions) -> str:
     return f"{format_share(share)} warm (TTL {float(load.ttl_s or 0) / 60:g} min)"
 
 
+def sessions_of(scenario: Scenario) -> Sessions:
+    """Return the sessions by state; in flight by Little's law where the scenario leaves their share open."""
+    return count_sessions(scenario.workload, turn_s(scenario))
+
+
+def turn_s(scenario: Scenario) -> Fraction | None:
+    """Return the seconds of one turn at the service targets: first token, then the answer; None without them."""
+    service, rates = scenario.service, scenario.workload.rates
+    if service is None or rates is None:
+        return None
+    return service.first_token_s + Fraction(rates.answer_tokens, service.decode_tokens_per_s)
+
+
 def turns_per_s(scenario: Scenario, sessions: Sessions) -> Fraction:
     """Return the fleet's requests per second in the busiest minute; 0 without rates."""
     rates = scenario.workload.rates
     if rates is None:
         return Fraction(0)
     return sessions.active * rates.turns_per_hour / 3600 * scenario.workload.peak_over_mean
-
-
-def stored_tokens_per_turn(scenario: Scenario) -> int:
-    """Return the tokens that one turn adds to the offload tiers: new prompt and last answer."""
-    rates = scenario.workload.rates
-    return 0 if rates is None else rates.new_tokens + rates.answer_tokens

@@ -248,22 +248,35 @@ class Runtime:
 
 @record
 class ServiceRates:
-    """What the engine reaches of the hardware's peaks, for the coarse service floors.
+    """What the engine reaches of the hardware's peaks, and what each step costs whatever it holds.
 
     Attributes
     ----------
-    prefill_fraction, decode_fraction : Fraction
-        Of dense FLOP/s at the weights' type, and of memory bandwidth.
-    load_ceiling_fraction : Fraction
-        Share of the resulting rate that may be planned at the peak.
-    step_floor_s : Fraction
-        Shortest decode step whatever the batch.
+    compute_fraction, attention_fraction : Fraction
+        Of dense FLOP/s: matrix products at the weights' type, attention at BF16.
+    bandwidth_fraction, fabric_fraction : Fraction
+        Of memory bandwidth, and of one direction of the links between GPUs.
+    load_ceiling_fraction, decode_ceiling_fraction : Fraction
+        Shares of the time at the peak: that prompts may take, and that prompts and steps may take
+        together with the promised rate still kept.
+    step_floor_s, layer_floor_s : Fraction
+        Shortest step, and what each layer adds.
+    stream_passes : int
+        Times that a layer reads or writes a BF16 row of the hidden size for each token.
+    latent_tile : int
+        Query heads that kernels of latent attention take at once; fewer take as long.
     """
 
-    prefill_fraction: Share
-    decode_fraction: Share
+    compute_fraction: Share
+    attention_fraction: Share
+    bandwidth_fraction: Share
+    fabric_fraction: Share
     load_ceiling_fraction: Share
+    decode_ceiling_fraction: Share
     step_floor_s: Seconds
+    layer_floor_s: Seconds
+    stream_passes: Whole
+    latent_tile: Count
 
 
 @record
@@ -394,6 +407,8 @@ class Cache:
         What the product really moves of the nominal bandwidth.
     load_ceiling : Fraction
         Share of that which may be planned.
+    write_amplification : Fraction
+        Bytes that flash cells take per byte that the product writes, at the size of its writes.
     """
 
     kind: Literal["cache"] = "cache"
@@ -413,6 +428,7 @@ class Cache:
     drive_read_fraction: Share
     drive_write_fraction: Share
     load_ceiling_fraction: Share
+    write_amplification: Number
     source: tuple[Text, ...] = ()
     evidence: Mapping[str, Evidence] = field(default_factory=dict)
     note: str = ""

@@ -9,8 +9,8 @@ suffix that carries the unit: ``memory_bytes`` is written ``memory: 141 GiB``.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, fields, is_dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar, dataclass_transform
 
@@ -38,6 +38,22 @@ def record(cls: type[T]) -> type[T]:
     made = dataclass(frozen=True, kw_only=True, eq=False)(cls)
     made.__pydantic_config__ = {"extra": "forbid", "alias_generator": file_key}  # type: ignore[attr-defined]
     return made
+
+
+def contents(record: Any, but: tuple[str, ...] = ()) -> tuple[Any, ...]:
+    """Return the values of a record's fields, but for some, as what can be compared and hashed.
+
+    Two records with equal contents are equal in all that can be asked of them, though not the same.
+    """
+    return tuple(_plain(getattr(record, field.name)) for field in fields(record) if field.name not in but)
+
+
+def _plain(value: Any) -> Any:
+    if is_dataclass(value):
+        return contents(value)
+    if isinstance(value, Mapping):
+        return tuple((key, _plain(each)) for key, each in value.items())
+    return tuple(map(_plain, value)) if isinstance(value, (tuple, list)) else value
 
 
 @dataclass(frozen=True)
@@ -108,6 +124,33 @@ def _day(value: object) -> str:
     return value
 
 
+_RANGE = re.compile(r"^(?P<stem>.*?)(?P<first>\d+)\.\.(?P<last>\d+)$")
+_NAMES_SCHEMA = {
+    "anyOf": [{"type": "string", "minLength": 1}, {"type": "array", "items": {"type": "string"}}],
+    "examples": ["cpu0", "sw0..3", ["sw0..2", "sw4"]],
+}
+
+
+def _names(value: object) -> tuple[str, ...]:
+    """Read one name or a list of them; ``sw0..3`` stands for four."""
+    words = value if isinstance(value, list) else [value]
+    names = [word.strip() for word in words if isinstance(word, str) and word.strip()]
+    if not names or len(names) < len(words):
+        raise QuantityError(f"expected names such as 'cpu0', 'sw0..3' or a list of them, found {value!r}")
+    return tuple(name for word in names for name in _range(word))
+
+
+def _range(word: str) -> Iterator[str]:
+    match = _RANGE.match(word)
+    if match is None:
+        yield word
+        return
+    first, last = int(match["first"]), int(match["last"])
+    if not first < last <= first + 255:
+        raise QuantityError(f"'{word}': expected a range that rises, such as 'sw0..3'")
+    yield from (f"{match['stem']}{number}" for number in range(first, last + 1))
+
+
 def _rate(per: str) -> Parsed:
     return Parsed(
         lambda text: units.parse_money_rate(text, per),
@@ -124,6 +167,8 @@ Flops = Annotated[int, _quantity(units.FLOP_PER_SECOND)]
 Seconds = Annotated[Fraction, _quantity(units.SECONDS)]
 Days = Annotated[int, _quantity(units.DAYS)]
 Share = Annotated[Fraction, _quantity(units.SHARE)]
+LinkRate = Annotated[int, Parsed(units.parse_link, {"type": "string", "examples": ["Gen5 x16", "63 GB/s"]})]
+Names = Annotated[tuple[str, ...], Parsed(_names, _NAMES_SCHEMA)]
 Amount = Annotated[Money, Parsed(Money.parse, {"type": "string", "examples": ["USD 30k"]})]
 PerHour = Annotated[MoneyRate, _rate("h")]
 PerKwh = Annotated[MoneyRate, _rate("kWh")]

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
 
-from planner import dominance
+from planner import dominance, topology
 from planner.build import Build, Core
 from planner.constraints import GROUP_LIMITS
 from planner.constraints.base import GroupLimit, hosted
@@ -153,7 +153,24 @@ class HalfShelf:
     catalog: Catalog
     pricing: Pricing
     at: Situation
+    _slowest: dict[tuple[object, ...], int] = field(default_factory=dict)
     _priced: dict[tuple[object, ...], tuple[list[_Priced], Rejections]] = field(default_factory=dict)
+
+    def traffic(self, core: Core) -> Fraction:
+        """Return what a session of this core moves through host memory; 0 where no population could be too slow.
+
+        It depends on the layout, since each rank pulls its copy: cores that differ in it do not share
+        their memory's reach, unless even the slowest memory bears all open sessions.
+        """
+        limit, blank = GROUP_LIMITS["dram_bandwidth"], blank_build(core, self.found, self.catalog)
+        if not limit.active(self.at):
+            return Fraction(0)
+        key = (core.chassis, core.system, core.n_nodes)
+        if key not in self._slowest:
+            options = _host_options(blank, self.catalog)
+            self._slowest[key] = min((limit.have(build, self.at) for build in options), default=0)
+        need = limit.need(blank, self.at)
+        return need if need * self.at.open > self._slowest[key] else Fraction(0)
 
     def find(self, core: Core) -> Halves:
         """Return the priced memory and drives that let a group on this core's chassis host anything."""
@@ -287,7 +304,7 @@ def _price(
         inside = (build.cpu.id, build.dimm.id) if depends == "host" else ((build.drive.id,) if build.drive else ())
         if not_to_be_had(inside, (part for part, count in rows if count), build.core, pricing, at, rejected):
             continue
-        read = build.drives * build.drive.read_bytes_per_s if build.drive else 0
+        read = topology.drive_read(build.core.chassis, build.drive, build.drives).bytes_per_s
         kinds = tuple(part for part, count in rows if count) if by_part(at) else ()
         cents, counts = paid_cents(rows, pricing, at), _counts(dict(rows), at)
         yield _Priced(build, rows, cents, _watts(build, depends), read, kinds, counts)
@@ -301,8 +318,8 @@ def _half(one: _Priced, build: Build, depends: str, most: int, at: Situation) ->
     # Fewer watts let more nodes share a rack, and be lost with it.
     warm = -one.watts if at.scenario.fleet.spare_racks else 0
     adds = (*one.cents, one.watts, *pool, warm, *one.counts)
-    promised = GROUP_LIMITS["first_token"].active(at) and depends == "drives"
-    seconds = drive_seconds(build, at) if promised else Fraction(0)
+    timed = any(GROUP_LIMITS[kind].active(at) for kind in TIMES) and depends == "drives"
+    seconds = drive_seconds(build, at) if timed else Fraction(0)
     return Half(build, adds, most, one.read, seconds, one.rows, one.kinds)
 
 
@@ -341,6 +358,10 @@ def paid_cents(rows: Iterable[tuple[str, int]], pricing: Pricing, at: Situation)
     return once + pricing.finance.years * yearly, 0
 
 
+TIMES = {"first_token", "worth"}
+"""Limits that a core and its drives meet together or not, however many sessions are hosted."""
+
+
 def pooled_kinds(at: Situation) -> set[str]:
     """Return the group limits that a pool turns into fleet rules."""
     return {"dram", "nvme"} if at.pooled else set()
@@ -348,7 +369,7 @@ def pooled_kinds(at: Situation) -> set[str]:
 
 def _limits(depends: str, at: Situation) -> list[GroupLimit]:
     """Return the limits that bound what memory, or drives, let a group host."""
-    skipped = pooled_kinds(at) | {"first_token"}
+    skipped = pooled_kinds(at) | TIMES
     return [
         limit
         for limit in GROUP_LIMITS.values()

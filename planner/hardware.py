@@ -14,6 +14,7 @@ from planner.fields import (
     Count,
     Flag,
     Flops,
+    LinkRate,
     Number,
     Share,
     Text,
@@ -22,6 +23,7 @@ from planner.fields import (
     record,
 )
 from planner.prices import PriceBook
+from planner.wiring import Topology
 
 
 @record
@@ -148,6 +150,8 @@ class Drive(Part):
         Bays it fits.
     dwpd : Fraction
         Rated drive writes per day over the warranty.
+    warranty_years : int or None
+        For how long that is rated; None where it is not known, and then taken to be five years.
     """
 
     kind: Literal["drive"] = "drive"
@@ -158,6 +162,7 @@ class Drive(Part):
     read_bytes_per_s: BytesPerSecond
     write_bytes_per_s: BytesPerSecond
     dwpd: Number
+    warranty_years: Count | None = None
     power_w: Watts
 
 
@@ -227,8 +232,12 @@ class Chassis(Part):
         Power supplies, each one's watts, and how many are there for redundancy.
     base_w : int
         Fans, boards and conversion loss, without the parts listed on their own.
+    topology : str or None
+        How its inside is wired, by the id of an entry of that kind.
     uplinks, uplink_bytes_per_s
-        Links from the GPUs' switches to the CPUs: all GPUs share them.
+        Where no such entry is named: links from switches that GPUs, drives and cards share to the CPUs.
+    inside : Topology or None
+        The entry that `topology` names; filled by the loader.
     cooling : {'air', 'liquid'}
         What the site must provide.
     whole_system : bool
@@ -253,8 +262,10 @@ class Chassis(Part):
     psu_w: Watts
     spare_psus: Whole
     base_w: Watts
-    uplinks: Count
-    uplink_bytes_per_s: BytesPerSecond
+    topology: Text | None = None
+    uplinks: Count | None = None
+    uplink_bytes_per_s: LinkRate | None = None
+    inside: Topology | None = None
     cooling: Literal["air", "liquid"] = "air"
     whole_system: Flag = False
 
@@ -401,6 +412,7 @@ class Catalog:
     cluster: Cluster
     sources: SourceList
     digest: str = ""
+    topologies: Mapping[str, Topology] = field(default_factory=dict)
 
     def gpus(self) -> Mapping[str, Gpu]:
         """Return the accelerators by id."""

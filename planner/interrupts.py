@@ -1,4 +1,7 @@
-"""Ctrl-C while something is worth keeping: remembered instead of raised.
+"""Ctrl-C, or SIGTERM, while something is worth keeping: remembered instead of raised.
+
+What stops services and containers sends SIGTERM, whose default would end the process on the spot
+and leave the solver's folder behind.
 
 Between `held` and its end the first interrupt is only noted; whoever solves looks at
 `interrupted` and ends with what it has. Outside of it, and the second time, an interrupt is the
@@ -20,6 +23,7 @@ class _State:
     asked: bool = False
     held: int = 0
     session: bool = False
+    raised: bool = False
 
 
 _STATE = _State()
@@ -30,6 +34,11 @@ def interrupted() -> bool:
     return _STATE.asked
 
 
+def raised() -> bool:
+    """Return whether an interrupt was raised: compiled code that it meets may turn it into another fault."""
+    return _STATE.raised
+
+
 def note() -> None:
     """Note an interrupt that somebody else heard: a solver that listens itself."""
     _STATE.asked = True
@@ -37,6 +46,7 @@ def note() -> None:
 
 def _note(_signal: int, _frame: FrameType | None) -> None:
     if not _STATE.held or _STATE.asked:
+        _STATE.raised = True
         raise KeyboardInterrupt
     _STATE.asked = True
 
@@ -52,12 +62,17 @@ def session() -> Iterator[None]:
     if _STATE.session or not main or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
         yield
         return
-    _STATE.asked, _STATE.session = False, True
+    _STATE.asked, _STATE.session, _STATE.raised = False, True, False
     signal.signal(signal.SIGINT, _note)
+    own_end = signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
+    if own_end:
+        signal.signal(signal.SIGTERM, _note)
     try:
         yield
     finally:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+        if own_end:
+            signal.signal(signal.SIGTERM, signal.SIG_DFL)
         _STATE.asked, _STATE.session = False, False
 
 

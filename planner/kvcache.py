@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import cached_property
+from functools import cache, cached_property
 
 from planner.attention import CachePart
 from planner.errors import InputError, nearest
@@ -62,6 +62,7 @@ class KvCache:
         return " + ".join(terms)
 
 
+@cache
 def kv_cache(model: Model, kv_format: str, draft_layers: int = 0) -> KvCache:
     """Return the KV cache of `model` in `kv_format`.
 
@@ -81,6 +82,7 @@ def kv_cache(model: Model, kv_format: str, draft_layers: int = 0) -> KvCache:
     return KvCache(kv_format, tuple(parts))
 
 
+@cache
 def custom_cache(model: Model, name: str, token_bytes: int) -> KvCache:
     """Return a KV cache of `token_bytes` per token that is split as the model's own would be."""
     like = next(iter(model.attention[0].cache_parts("bf16")))

@@ -31,6 +31,7 @@ from planner.models import Model
 from planner.prices import PriceBook
 from planner.profiles import Profile
 from planner.reading import read_record, source_ids, split_evidence, uncovered
+from planner.wiring import Topology
 
 PART_KINDS: dict[str, type] = {
     "gpu": Gpu, "cpu": Cpu, "dimm": Dimm, "drive": Drive, "nic": Nic, "switch": Switch,
@@ -38,9 +39,9 @@ PART_KINDS: dict[str, type] = {
 }  # fmt: skip
 KINDS: dict[str, type] = PART_KINDS | {
     "prices": PriceBook, "cluster": Cluster, "model": Model, "engine": Engine, "cache": Cache,
-    "measured": Measured, "profile": Profile,
+    "measured": Measured, "profile": Profile, "topology": Topology,
 }  # fmt: skip
-_COVERED = (*PART_KINDS, "engine", "cache", "profile")
+_COVERED = (*PART_KINDS, "engine", "cache", "profile", "topology")
 
 
 @dataclass(frozen=True)
@@ -210,12 +211,18 @@ def _shelf(found: Found, sources: Mapping[str, Source], cluster: str, digest: st
     models = dict(by_kind["model"])
     for model in by_kind["model"].values():
         models |= {alias: model for alias in model.aliases if alias not in models}
+    inside = by_kind["topology"]
+    by_kind["chassis"] = {
+        name: replace(chassis, inside=inside[chassis.topology]) if chassis.topology else chassis
+        for name, chassis in by_kind["chassis"].items()
+    }
     catalog = Catalog(
         parts={kind: by_kind[kind] for kind in PART_KINDS},
         books=by_kind["prices"],
         cluster=by_kind["cluster"][cluster],
         sources=SourceList(sources),
         digest=digest,
+        topologies=inside,
     )
     engines = EngineShelf(by_kind["engine"], by_kind["cache"], tuple(by_kind["measured"].values()))
     return Shelf(catalog, models, engines, by_kind["profile"])

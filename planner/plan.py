@@ -13,6 +13,7 @@ from planner.costs import CostLine
 from planner.demand import Demand
 from planner.evidence import Source
 from planner.pool import Pool
+from planner.worth import TierWorth
 
 SCHEMA_VERSION = 1
 Status = Literal["optimal", "feasible", "infeasible"]
@@ -92,6 +93,8 @@ class NodeGroup:
         Which of several services it is for; empty where there is one.
     unit_cents : int
         Parts of one node without tax, linear cluster lines and services.
+    worth : tuple of TierWorth
+        Loading a session from each tier against prefilling it again.
     """
 
     build: str
@@ -128,6 +131,7 @@ class NodeGroup:
     owned: bool = False
     edge: PoolEdge | None = None
     service: str = ""
+    worth: tuple[TierWorth, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -172,6 +176,22 @@ class RunnerUp:
 
 
 @dataclass(frozen=True)
+class Rewarm:
+    """What is prefilled again after the loss of one group.
+
+    Attributes
+    ----------
+    tokens : int
+        Of contexts that come back.
+    seconds : int or None
+        How long the rest takes beside its own prompts, rounded up; None where it never catches up.
+    """
+
+    tokens: int
+    seconds: int | None
+
+
+@dataclass(frozen=True)
 class ServicePlan:
     """What is a service's own.
 
@@ -187,6 +207,8 @@ class ServicePlan:
         The formats that the model's attention has rows for.
     alone_cents : int or None
         Capex of a plan for this service alone under the same rules; None where not asked or none.
+    rewarm : Rewarm or None
+        What the worst loss of one group sets back; None without rates.
     """
 
     name: str
@@ -195,6 +217,7 @@ class ServicePlan:
     capacity_only: bool
     kv_formats: tuple[str, ...]
     alone_cents: int | None = None
+    rewarm: Rewarm | None = None
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,6 @@ from planner.build import Build
 from planner.candidates import Candidates, Offers
 from planner.costs import Pricing
 from planner.errors import InfeasibleError, PlannerError, PriceMissingError, UnprovenError
-from planner.formulation.tokens import Parts
 from planner.hardware import Gpu
 from planner.interrupts import held, interrupted, session
 from planner.joint import at_mean, best_of, by_content, candidates_of, without_spares
@@ -19,9 +18,9 @@ from planner.loading import Shelf
 from planner.owned import with_owned
 from planner.plan import Plan, RunnerUp
 from planner.problem import Problem, Situation
-from planner.proof import LIMIT_S, Proof, check_here, prove
+from planner.proof import LIMIT_S, Proof, check_here, prove, prove_apart
 from planner.scenario import Scenario, services_of
-from planner.separation import Search, is_large
+from planner.separation import Search, taken_apart
 from planner.solve import least_possible, solve
 from planner.verify import verify
 
@@ -89,11 +88,11 @@ class _Question:
         best so far. A part that was stopped before proof leaves the whole unproven.
         """
         with held():
-            parts = self._separated(builds)
+            parts = [] if self.caps else taken_apart(builds, self.at)
             if not parts:
                 return self._best(builds)
             problem, outcome = Search(self.solver, self.deadline).run(parts)
-        found = Solved(self.scenario, problem, self.candidates, outcome)
+        found = Solved(self.scenario, problem, self.candidates, outcome, apart=tuple(parts))
         return found if outcome.status != "infeasible" else None
 
     def _best(self, builds: Sequence[Build]) -> Solved | None:
@@ -121,15 +120,6 @@ class _Question:
             open_outcome = replace(best.outcome, status="feasible", bound=min(best.outcome.bound, *bounds))
             best = replace(best, outcome=open_outcome)
         return best and replace(best, parts=tuple(parts))
-
-    def _separated(self, builds: Sequence[Build]) -> list[Parts]:
-        """Return the parts of each pool where its builds are too many to be listed; none where they are not."""
-        alone = self.at.pooled and not self.caps and not self.at.parts
-        pools = builds.pools() if isinstance(builds, Offers) and alone else []
-        if not is_large(pools, self.at):
-            return []
-        parts = [Parts.of(pool, self.at) for pool in pools]
-        return parts if all(part.separable for part in parts) else []
 
     def optimum(self, builds: Sequence[Build]) -> Solved | None:
         """Return the proven best fleet of `builds`; None if there is none or time ran out."""
@@ -185,9 +175,9 @@ def make_plan(
 
 def _proof(solved: Solved, deadline: float | None) -> Proof:
     limit = LIMIT_S if deadline is None else max(0.0, deadline - time.monotonic())
-    if not solved.parts:
-        return Proof(False, False, "its builds are too many to list for CP-SAT")
     own = solved.outcome.goals[: len(solved.scenario.objectives)]
+    if solved.apart:
+        return prove_apart(solved.apart, own[0], limit)
     found = prove(solved.parts, solved.problem, solved.outcome.counts, own, limit)
     if found.better and solved.outcome.status == "optimal":
         raise PlannerError(f"the plan is not optimal and is not shown: {found.words}")

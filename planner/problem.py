@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import cached_property
 
 from planner.build import Build, group_pieces
 from planner.costs import Pricing, cluster_line_power_w, group_drivers, tco_line_cents
-from planner.demand import turns_per_s
+from planner.demand import sessions_of, turns_per_s
+from planner.flows import Flows, flows_of, written_per_day
 from planner.hardware import ClusterLine
 from planner.program import Program
 from planner.scenario import Scenario, services_of
-from planner.workload import Sessions, count_sessions
+from planner.workload import Sessions
 
 
 @dataclass(frozen=True)
@@ -21,6 +23,8 @@ class Situation:
 
     Attributes
     ----------
+    flows : Flows
+        What one turn moves.
     parts : tuple of Situation
         Of a plan of several services one each; sessions are then theirs alone.
     """
@@ -28,14 +32,16 @@ class Situation:
     scenario: Scenario
     sessions: Sessions
     turns_per_s: Fraction
+    flows: Flows
     parts: tuple[Situation, ...] = ()
 
     @classmethod
     def of(cls, scenario: Scenario) -> Situation:
         """Count sessions and turns once, and those of each service."""
-        sessions = count_sessions(scenario.workload)
+        sessions = sessions_of(scenario)
         parts = tuple(map(cls.of, services_of(scenario))) if scenario.services else ()
-        return cls(scenario, sessions, turns_per_s(scenario, sessions), parts)
+        turns = turns_per_s(scenario, sessions)
+        return cls(scenario, sessions, turns, flows_of(scenario), parts)
 
     @property
     def services(self) -> tuple[Situation, ...]:
@@ -54,6 +60,16 @@ class Situation:
         Lost nodes take their groups with them; at worst each is of another group.
         """
         return max(self.scenario.fleet.spare_groups, self.scenario.fleet.spare_nodes)
+
+    @cached_property
+    def turns_per_open(self) -> Fraction:
+        """Turns per second of one open session, in the busiest minute."""
+        return self.turns_per_s / self.open
+
+    @cached_property
+    def written_per_day(self) -> Fraction:
+        """Tokens that a day adds to the drives for one open session."""
+        return written_per_day(self.scenario, self.turns_per_open)
 
     @property
     def open(self) -> int:

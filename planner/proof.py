@@ -17,6 +17,8 @@ from typing import Any
 from planner.errors import UsageError
 from planner.formulation.objectives import Stage, stages
 from planner.formulation.rows import make_program
+from planner.formulation.separate import make_separate
+from planner.formulation.tokens import Parts
 from planner.interrupts import held
 from planner.plan import Goal
 from planner.problem import Problem
@@ -79,11 +81,63 @@ def prove(
     return Proof(True, False, f"exactly proven: {name}, in whole numbers, finished with the same optimum")
 
 
+def prove_apart(pools: Sequence[Parts], goal: Goal, limit_s: float) -> Proof:
+    """Prove that no plan beats a goal where builds were too many to list: by the program over their parts.
+
+    What that program allows is never worse than the best plan (docs/math/scale.md), so where it has
+    nothing better there is no better plan. Where it has, the cores in it are told exactly and it is
+    asked again; if they already are, nothing is shown.
+
+    Raises
+    ------
+    UsageError
+        If OR-tools is not installed.
+    """
+    check_here()
+    from importlib.metadata import version
+
+    name = f"CP-SAT {version('ortools')}"
+    deadline = time.monotonic() + limit_s
+    with held():
+        for pool in pools:
+            verdict = _refined(pool, goal, deadline)
+            if verdict.status != "INFEASIBLE":
+                return Proof(False, False, f"{name} {_open_words(verdict, goal, limit_s)}")
+    words = "in whole numbers, finished: not even the program over parts has anything better"
+    return Proof(True, False, f"exactly proven: {name}, {words}")
+
+
+def _refined(pool: Parts, goal: Goal, deadline: float) -> _Verdict:
+    """Return INFEASIBLE where no plan of a pool is better than the goal; else what was left open."""
+    exact: set[int] = set()
+    while True:
+        made = make_separate(pool, pool.tokens(exact))
+        if made is None:
+            return _Verdict("INFEASIBLE")
+        stage = Stage(goal.kind, made.stages()[0], own=True, least=0)
+        made.program.add_row("better", stage.terms, "<=", goal.value - 1)
+        left_s = deadline - time.monotonic()
+        verdict = _run(made.program, stage, None, left_s) if left_s > 0 else _Verdict("UNKNOWN")
+        taken = zip(made.tokens, made.cores, strict=True) if verdict.values else ()
+        loose = {token.way for token, var in taken if verdict.values[var] and not token.exact}
+        if not loose:
+            return verdict
+        exact |= loose
+
+
+def _open_words(verdict: _Verdict, goal: Goal, limit_s: float) -> str:
+    stands = "the solver's bound (floating point) stands"
+    if verdict.status in ("OPTIMAL", "FEASIBLE"):
+        return f"left open whether less {goal.kind} is possible: the program over parts is too coarse here; {stands}"
+    return f"did not finish within {limit_s:.0f} s; {stands}"
+
+
 @dataclass(frozen=True)
 class _Verdict:
     status: str
     value: int | None = None
     bound: int | None = None
+    values: tuple[int, ...] = ()
 
     def better_than(self, value: int) -> bool:
         return self.value is not None and self.value < value
@@ -151,4 +205,5 @@ def _run(program: Program, stage: Stage, counts: Mapping[int, int] | None, left_
     name = str(solver.status_name(status[0]))
     value = round(solver.objective_value) * unit if name in ("OPTIMAL", "FEASIBLE") else None
     bound = math.ceil(solver.best_objective_bound - 1e-6) * unit if name == "FEASIBLE" else None
-    return _Verdict(name, value, bound)
+    values = tuple(int(solver.value(one)) for one in variables) if value is not None else ()
+    return _Verdict(name, value, bound, values)

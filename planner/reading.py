@@ -7,6 +7,7 @@ A value may be written plainly, or with its evidence: ``{value: 700 W, source: d
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import fields as dataclass_fields
 from dataclasses import is_dataclass, replace
@@ -21,7 +22,9 @@ from planner.fields import file_key
 T = TypeVar("T")
 
 _VALUE_KEYS = frozenset({"value", "source", "derived", "assumed", "low", "high", "note"})
-INTERNAL = ("evidence", "applied", "resolved", "label", "services")
+_QUANTITY = re.compile(r"\d.* |Gen\d", re.DOTALL)
+"""Text that is a number with a unit, or the width of a link."""
+INTERNAL = ("evidence", "applied", "resolved", "inside", "label", "services", "throughput")
 """Fields that the loader fills; they are no keys of a file."""
 
 
@@ -210,6 +213,6 @@ def uncovered(data: Any, evidence: Mapping[str, Evidence], path: Key = ()) -> li
     if isinstance(data, list):
         return [p for i, v in enumerate(data) for p in uncovered(v, evidence, (*path, i))]
     number = isinstance(data, int | float) and not isinstance(data, bool)
-    number = number or (isinstance(data, str) and data[:1].isdigit() and " " in data and path[-1] != "name")
+    number = number or (isinstance(data, str) and bool(_QUANTITY.match(data)) and path[-1] != "name")
     dotted = [".".join(map(str, path[:n])) for n in range(1, len(path) + 1)]
     return [path] if number and not any(d in evidence for d in dotted) else []

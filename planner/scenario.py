@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Annotated, Any, Literal
@@ -95,6 +95,14 @@ class Serving:
     draft_layers, draft_tokens : int
         Draft (MTP) layers kept loaded for speculation, and tokens proposed per step; as many as
         layers if left out.
+    placement : {'balanced', 'sticky'}
+        Whether a turn goes to any KV pool of its group with room, or to the one that its session
+        was given.
+    overflow_fraction : Fraction
+        With sticky placement, share of the sessions in flight that may find their pool full.
+    accepted : Fraction or None
+        Mean tokens per step and session with drafts, the one that is always sure included; None
+        counts no gain.
     utilisation_fraction, max_sequences, batched_tokens
         Start-up options of the engines: share of visible memory, and the largest batch in
         sequences and tokens; None for each engine's own defaults.
@@ -107,6 +115,9 @@ class Serving:
     layouts: tuple[Text, ...] = ("any",)
     draft_layers: Whole = 0
     draft_tokens: Whole | None = None
+    placement: Literal["balanced", "sticky"] = "balanced"
+    overflow_fraction: Share = Fraction(1, 20)
+    accepted: Number | None = None
     utilisation_fraction: Share | None = None
     max_sequences: Count | None = None
     batched_tokens: Tokens | None = None
@@ -151,10 +162,22 @@ class Service:
         Tokens per second to each session in flight.
     first_token_s : Fraction
         From the request to its first token, resumed from the slowest tier.
+    prefill_ceiling_fraction, decode_ceiling_fraction : Fraction or None
+        Shares of the GPUs' time that may be planned: for prompts, and for prompts and decode together;
+        None for the engine's own.
+    rewarm_s : Fraction or None
+        How soon the rest must have prefilled again what a lost group held; None for no promise.
+    measured : str or None
+        CSV file with the throughput of replicas, beside this file; replaces the roofline where it
+        has rows.
     """
 
     decode_tokens_per_s: TokensPerSecond
     first_token_s: Seconds
+    prefill_ceiling_fraction: Share | None = None
+    decode_ceiling_fraction: Share | None = None
+    rewarm_s: Seconds | None = None
+    measured: Text | None = None
 
 
 @record
@@ -268,6 +291,8 @@ class Limits:
         Part id to the most in a plan, machines and cluster lines together.
     deliver_by : str or None
         Parts of machines that come later are left out. Ordered on the price book's `as_of`.
+    drive_wear_fraction : Fraction
+        Share of what drives are rated to be written that may be planned over the term.
     lead_time_days : int or None
         Counted for parts whose price says none; None for leaving them out.
     """
@@ -284,6 +309,7 @@ class Limits:
     maximum: Stock = field(default_factory=dict)
     deliver_by: Day | None = None
     lead_time_days: Days | None = None
+    drive_wear_fraction: Share = Fraction(4, 5)
 
 
 @record
@@ -339,6 +365,8 @@ class Scenario:
     services : tuple of Scenario
         The services of one plan; empty where there is one. What the whole says of limits,
         finance, objective and fleet holds for each, see `services_of`.
+    throughput : Throughput or None
+        What the file of `service.measured` holds.
     """
 
     kind: Literal["scenario"] = "scenario"
@@ -360,6 +388,7 @@ class Scenario:
     label: str = ""
     # Each a Scenario: a record that named itself here would nest in its own schema without end.
     services: tuple[Any, ...] = ()
+    throughput: Any = None
 
     @property
     def objectives(self) -> tuple[str, ...]:
@@ -416,3 +445,15 @@ class Override:
         if not found or not path.strip():
             raise InputError(f"--set {text}: expected PATH=VALUE, such as workload.users=250")
         return cls(path.strip(), value.strip())
+
+
+def service_faults(scenario: Scenario) -> Iterator[tuple[str, str]]:
+    """Yield what contradicts itself about speed, each with its setting."""
+    for key in ("prefill_ceiling", "decode_ceiling"):
+        share = getattr(scenario.service, f"{key}_fraction", None)
+        if share is not None and not 0 < share <= 1:
+            yield f"service.{key}", "expected a share of the time above 0 and up to 100 %"
+    serving = scenario.serving
+    drafts = serving.draft_layers if serving.draft_tokens is None else serving.draft_tokens
+    if serving.accepted is not None and not 1 <= serving.accepted <= 1 + drafts:
+        yield "serving.accepted", f"expected 1 to {1 + drafts} tokens per step with {drafts} drafted"

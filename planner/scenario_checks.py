@@ -14,9 +14,12 @@ from planner.layering import look
 from planner.loading import Shelf
 from planner.owned import owned_faults
 from planner.reading import read_record
-from planner.scenario import Scenario
+from planner.scenario import Scenario, service_faults
 from planner.split_scenario import SplitScenario
+from planner.throughput_files import with_measurements
 from planner.workload import faults
+
+MOST_SPARE_RACKS = 3
 
 
 def read_sessions(document: Document, applied: tuple[str, ...], shelf: Shelf | None) -> Scenario:
@@ -37,6 +40,7 @@ def read_sessions(document: Document, applied: tuple[str, ...], shelf: Shelf | N
     problems += contradictions(document, scenario, known)
     if shelf is not None:
         problems += unknown_sources(document, scenario, shelf.catalog.sources)
+    scenario = with_measurements(document, scenario, shelf, problems)
     if problems:
         raise InputError(problems)
     return replace(scenario, applied=applied, resolved=document.data)
@@ -46,8 +50,11 @@ def contradictions(document: Document, scenario: Scenario, shelf: Shelf | None) 
     """Return what cannot be together in a scenario, each at its place."""
     found = [(f"workload.{key}", message) for key, message in faults(scenario.workload)]
     found += [*_serving_faults(scenario), *_launch_faults(scenario), *_money_faults(scenario)]
+    found += service_faults(scenario)
     if scenario.service is not None and scenario.service.decode_tokens_per_s == 0:
         found.append(("service.decode", "a session without tokens per second is never served"))
+    if scenario.service is not None and scenario.service.rewarm_s == 0:
+        found.append(("service.rewarm", "nothing is prefilled in no time; expected a time above 0"))
     rates, service = scenario.workload.rates, scenario.service
     if rates is not None and service is not None and service.decode_tokens_per_s:
         busy = rates.turns_per_hour * rates.answer_tokens / service.decode_tokens_per_s
@@ -61,8 +68,9 @@ def contradictions(document: Document, scenario: Scenario, shelf: Shelf | None) 
             last_day(scenario.limits.deliver_by)
         except ValueError:
             found.append(("limits.deliver_by", f"there is no day '{scenario.limits.deliver_by}'"))
-    if scenario.fleet.spare_racks > 1:
-        found.append(("fleet.spare_racks", "the loss of several racks at once is not modelled; expected 0 or 1"))
+    if scenario.fleet.spare_racks > MOST_SPARE_RACKS:
+        words = f"expected at most {MOST_SPARE_RACKS}: programs grow with the ways to choose the racks that are lost"
+        found.append(("fleet.spare_racks", words))
     if shelf is not None:
         found += _beyond(scenario, shelf)
     return [document.problem(tuple(key.split(".")), message) for key, message in found]
@@ -83,6 +91,8 @@ def _launch_faults(scenario: Scenario) -> Iterator[tuple[str, str]]:
     share = scenario.serving.utilisation_fraction
     if share is not None and not 0 < share <= 1:
         yield "serving.utilisation", "expected a share of memory above 0 and up to 100 %"
+    if not 0 < scenario.serving.overflow_fraction <= 1:
+        yield "serving.overflow", "expected a share of sessions above 0 and up to 100 %"
     if scenario.serving.batched_tokens == 0:
         yield "serving.batched", "a step needs at least one token"
 

@@ -109,14 +109,14 @@ def _record(record: type) -> dict[str, Any]:
 
 
 def _class_named(name: str) -> type | None:
-    from planner import engines, hardware, models, prices, profiles, scenario, split_scenario, workload
+    from planner import engines, gaps, hardware, models, prices, profiles, scenario, split_scenario, wiring, workload
     from planner.attention import FAMILIES
     from planner.paging import PagingRules
 
     families = {FAMILIES[word].__name__: FAMILIES[word] for word in FAMILIES}
     if name in families or name == PagingRules.__name__:
         return families.get(name, PagingRules)
-    for module in (hardware, prices, models, engines, profiles, scenario, split_scenario, workload):
+    for module in (gaps, hardware, wiring, prices, models, engines, profiles, scenario, split_scenario, workload):
         found = getattr(module, name, None)
         if isinstance(found, type) and is_dataclass(found):
             return found

@@ -47,6 +47,15 @@ def is_large(pools: Sequence[Offers], at: Situation) -> bool:
     return sum(len(way.hosts) * len(way.drives) for way in ways) > PLAIN_UP_TO
 
 
+def taken_apart(builds: Sequence[Build], at: Situation) -> list[Parts]:
+    """Return the parts of each pool where its builds are too many to be listed; none where they are not."""
+    pools = builds.pools() if isinstance(builds, Offers) and at.pooled and not at.parts else []
+    if not is_large(pools, at):
+        return []
+    parts = [Parts.of(pool, at) for pool in pools]
+    return parts if all(part.separable for part in parts) else []
+
+
 @dataclass
 class _Pool:
     """What is known of one pool.

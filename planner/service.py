@@ -1,28 +1,21 @@
-"""Coarse service rates of a core: prefill from FLOP/s, decode from memory bandwidth.
+"""How fast a replica serves: a roofline with a floor per step.
 
-These are floors from rooflines with the engine's stated efficiency, not predictions. Floats are
-used here: the inputs are efficiencies known to one digit; results are rounded down.
+The *bound* is physics: the peak FLOP/s, the peak bandwidth, the least work, everything overlapped.
+Nothing measured may beat it. The *estimate* is what an engine reaches of those peaks, with the
+expected work and what every step and layer costs by themselves. Both are exact fractions: the
+inputs are known to one digit, but a limit decides the same way every time.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 
-from planner.build import Core
 from planner.hardware import Gpu
-from planner.kvcache import rank_share
-from planner.models import Model
-from planner.units import ceil_div
+from planner.work import Batch, Run, Work, local_link, step_work
 
 _MOST_SESSIONS = 4096
-
-
-def flops_per_token(model: Model, position: int) -> int:
-    """Return FLOP to prefill one token at `position`: two per active weight, and attention."""
-    attention = sum(group.prefill_flops(position) for group in model.attention)
-    return 2 * model.derived_active_parameters + attention
 
 
 def peak_flops(gpu: Gpu, element: str) -> int:
@@ -30,113 +23,212 @@ def peak_flops(gpu: Gpu, element: str) -> int:
 
     Formats that the GPU has no units for are widened to BF16 first.
     """
-    rates = {"fp8": gpu.dense.fp8_flops, "fp8-channel": gpu.dense.fp8_flops}
-    rates |= {"nvfp4": gpu.dense.fp4_flops, "mxfp4": gpu.dense.fp4_flops}
+    fp8 = gpu.dense.fp8_flops
+    rates = {"fp8": fp8, "fp8-channel": fp8, "nvfp4": gpu.dense.fp4_flops, "mxfp4": gpu.dense.fp4_flops}
     return rates.get(element) or gpu.dense.bf16_flops
 
 
-@dataclass(frozen=True)
-class _Run:
-    """A core as far as service rates see it: the chassis around its GPUs makes no difference."""
-
-    key: tuple[object, ...]
-    core: Core = field(compare=False)
-
-    @classmethod
-    def of(cls, core: Core) -> _Run:
-        weights = (core.weights, core.budget.weights_bytes)
-        return cls((core.gpu, core.model, core.engine, *weights, core.layout, core.footprint.kv, core.n_gpus), core)
+def product_peak(run: Run) -> int:
+    """Return the dense peak of a replica's matrix products."""
+    checkpoint = run.model.checkpoint(run.weights)
+    return peak_flops(run.gpu, checkpoint.experts if run.model.feed_forward.experts else checkpoint.linear)
 
 
-def prefill_tokens_per_s(core: Core, position: int) -> int:
-    """Return the tokens per second that all GPUs of a group prefill at `position`."""
-    return _prefill_tokens_per_s(_Run.of(core), position)
+@lru_cache(maxsize=65536)
+def step_seconds(run: Run, batch: Batch) -> Fraction:
+    """Return the estimated time of one step through all stages."""
+    floor = run.rates.step_floor_s + layers_of(run, batch) * run.rates.layer_floor_s
+    return floor + run.layout.pp * _stage_seconds(run, step_work(run, batch, least=False))
+
+
+def layers_of(run: Run, batch: Batch) -> int:
+    """Return the layers that a step runs, those that propose tokens among them."""
+    drafted = run.draft_tokens if run.draft_layers and not batch.prefill else 0
+    return run.model.layers + drafted
+
+
+def _stage_seconds(run: Run, work: Work) -> Fraction:
+    """Return a stage's time: products or reading weights, attention or reading the cache, moving rows, sending."""
+    rates, gpu = run.rates, run.gpu
+    memory = gpu.memory_bandwidth_bytes_per_s * rates.bandwidth_fraction
+    products = work.product_flops / (product_peak(run) * rates.compute_fraction)
+    attention = work.attention_flops / (gpu.dense.bf16_flops * rates.attention_fraction)
+    attention += work.scan_flops / ((gpu.dense.fp8_flops or gpu.dense.bf16_flops) * rates.attention_fraction)
+    sent = work.reduced_bytes / local_link(gpu) + work.exchanged_bytes / run.link_bytes_per_s
+    return (
+        max(products, work.weight_bytes / memory) + max(attention, work.kv_bytes / memory)
+        + work.stream_bytes / memory + sent / rates.fabric_fraction
+    )  # fmt: skip
+
+
+# Prefill
 
 
 @lru_cache(maxsize=4096)
-def _prefill_tokens_per_s(run: _Run, position: int) -> int:
-    core = run.core
-    checkpoint = core.model.checkpoint(core.weights)
-    element = checkpoint.experts if core.model.feed_forward.experts else checkpoint.linear
-    effective = peak_flops(core.gpu, element) * core.engine.service.prefill_fraction
-    return int(core.n_gpus * effective // flops_per_token(core.model, position))
+def prefill_tokens_per_s(run: Run, position: int) -> Fraction:
+    """Return the prompt tokens per second of a replica at `position`, all its groups and stages at work."""
+    layout, chunk = run.layout, run.chunk_tokens
+    seconds = step_seconds(run, Batch(layout.dp, chunk, position, prefill=True))
+    return layout.pp * layout.dp * chunk / seconds
 
 
-def prompt_seconds(core: Core, tokens: int, position: int) -> Fraction:
-    """Return the time to prefill one prompt of `tokens` new tokens alone on a group.
+@lru_cache(maxsize=4096)
+def prompt_seconds(run: Run, tokens: int, position: int) -> Fraction:
+    """Return the time to prefill one prompt of `tokens` new tokens alone on a replica, chunk by chunk.
 
     Its attention and dense layers run on the ranks of its own attention group, its experts on all
-    expert ranks of its replica.
+    ranks that share them. Chunks follow each other through pipeline stages.
     """
-    return _prompt_seconds(_Run.of(core), tokens, position)
+    whole, rest = divmod(tokens, run.chunk_tokens)
+    sizes = [(run.chunk_tokens, whole)] * (whole > 0) + [(rest, 1)] * (rest > 0)
+    steps = [(step_seconds(run, Batch(1, size, position, prefill=True)), many) for size, many in sizes]
+    if not steps:
+        return Fraction(0)
+    every = sum((seconds * many for seconds, many in steps), Fraction(0))
+    return every / run.layout.pp + steps[0][0] * Fraction(run.layout.pp - 1, run.layout.pp)
+
+
+# Decode
+
+
+def decode_step_s(run: Run, sessions: int, context: int) -> Fraction:
+    """Return the time of one decode step of a replica with `sessions` at `context` tokens."""
+    return step_seconds(run, Batch(sessions, 1 + run.draft_tokens, context, prefill=False))
 
 
 @lru_cache(maxsize=4096)
-def _prompt_seconds(run: _Run, tokens: int, position: int) -> Fraction:
-    core = run.core
-    model, layout = core.model, core.layout
-    checkpoint, ff = model.checkpoint(core.weights), model.feed_forward
-    element = checkpoint.experts if ff.experts else checkpoint.linear
-    rank = peak_flops(core.gpu, element) * core.engine.service.prefill_fraction
-    experts = 2 * ff.expert_layers * ff.active_experts * ff.expert_parameters(model.hidden)
-    rest = flops_per_token(model, position) - experts
-    own, spread = layout.tp * layout.pp, max(layout.ep, layout.tp) * layout.pp
-    return tokens * (rest / (rank * own) + experts / (rank * spread))
+def decode_sessions(run: Run, context: int, step_s: Fraction, ceiling: Fraction, prompt_share: Fraction) -> int:
+    """Return how many sessions one replica decodes, by bisection.
 
+    It is the largest n with step(n) / step_s + n * prompt_share <= ceiling.
 
-def decode_step_s(core: Core, sessions: int, context: int) -> float:
-    """Return the seconds of one decode step of a replica with `sessions` at `context` tokens."""
-    model, layout = core.model, core.layout
-    dense, experts = _weights_bytes(core)
-    hit = 1.0
-    if model.feed_forward.experts:
-        idle = 1 - model.feed_forward.active_experts / model.feed_forward.experts
-        hit = 1 - idle**sessions
-    read = ceil_div(sessions, layout.dp) * _session_read_bytes(core, context)
-    bandwidth = core.gpu.memory_bandwidth_bytes_per_s * float(core.engine.service.decode_fraction)
-    stage = (max(dense, 0.0) + experts * hit + read) / bandwidth
-    return float(core.engine.service.step_floor_s) + layout.pp * stage
-
-
-@lru_cache(maxsize=4096)
-def _weights_bytes(core: Core) -> tuple[float, float]:
-    """Return the bytes of dense and of expert weights per GPU."""
-    model, layout = core.model, core.layout
-    element = model.checkpoint(core.weights).element_bytes("expert")
-    ranks = layout.ep if layout.ep > 1 else layout.tp
-    experts = sum(float(w.count * element) for w in model.weights if w.kind == "expert") / ranks / layout.pp
-    dense = core.budget.weights_bytes - experts
-    return dense, experts
-
-
-@lru_cache(maxsize=4096)
-def _session_read_bytes(core: Core, context: int) -> float:
-    tokens: dict[str, int] = {}
-    for group in core.model.attention:
-        tokens |= group.read_fraction_tokens(context)
-    total = 0.0
-    for part in core.footprint.kv.parts:
-        share = rank_share(part, core.layout.tp, core.layout.dcp, core.engine.shards_indexer)
-        layers = ceil_div(part.layers, core.layout.pp)
-        total += float(share * layers * part.row_bytes) * tokens.get(part.name, context)
-        total += 2 * float(share * layers * part.state_bytes)  # read and written back
-    return total
-
-
-def decode_sessions(core: Core, tokens_per_s: int, context: int) -> int:
-    """Return how many sessions one replica decodes at `tokens_per_s` each, by bisection."""
-    return _decode_sessions(_Run.of(core), tokens_per_s, context)
-
-
-@lru_cache(maxsize=4096)
-def _decode_sessions(run: _Run, tokens_per_s: int, context: int) -> int:
-    core = run.core
-    target = 1 / tokens_per_s
+    Parameters
+    ----------
+    step_s : Fraction
+        Seconds that a step may take with nothing else to do.
+    prompt_share : Fraction
+        Share of the time that the prompts of each session in flight take.
+    """
     low, high = 0, _MOST_SESSIONS
     while low < high:
         middle = (low + high + 1) // 2
-        if decode_step_s(core, middle, context) <= target:
-            low = middle
-        else:
-            high = middle - 1
+        busy = decode_step_s(run, middle, context) / step_s + middle * prompt_share
+        low, high = (middle, high) if busy <= ceiling else (low, middle - 1)
     return low
+
+
+# Both at once
+
+
+@dataclass(frozen=True)
+class Traffic:
+    """Requests that come one after another on each of some connections.
+
+    Attributes
+    ----------
+    input_tokens, output_tokens : int
+        Of each request.
+    concurrency : int
+        Requests under way on a replica.
+    accepted : Fraction
+        Tokens per step and sequence, more than 1 with drafts.
+    """
+
+    input_tokens: int
+    output_tokens: int
+    concurrency: int
+    accepted: Fraction = Fraction(1)
+
+    @property
+    def context(self) -> int:
+        """Mean context while decoding."""
+        return self.input_tokens + self.output_tokens // 2
+
+
+def requests_per_s(run: Run, load: Traffic) -> Fraction:
+    """Return the requests per second that a replica is estimated to serve: prompts and steps take turns."""
+    steps = load.output_tokens / load.accepted
+    step = decode_step_s(run, load.concurrency, load.context)
+    groups = min(run.layout.dp, load.concurrency)
+    return 1 / (_prompt(run, load.input_tokens, groups) / groups + steps * step / load.concurrency)
+
+
+def _prompt(run: Run, tokens: int, groups: int) -> Fraction:
+    """Return the time of a prompt from its start on, chunk by chunk, while `groups` prefill one each."""
+    chunk, total = run.chunk_tokens, Fraction(0)
+    for start in range(0, tokens, chunk):
+        size = min(chunk, tokens - start)
+        total += step_seconds(run, Batch(groups, size, start + size // 2, prefill=True))
+    return total
+
+
+def token_seconds(run: Run, load: Traffic) -> Fraction:
+    """Return the estimated time between a session's tokens, the prompts of others in between included."""
+    step = decode_step_s(run, load.concurrency, load.context) / load.accepted
+    if load.concurrency == 1:
+        return step
+    groups = min(run.layout.dp, load.concurrency)
+    return step / (1 - requests_per_s(run, load) * _prompt(run, load.input_tokens, groups) / groups)
+
+
+# The bound
+
+
+@dataclass(frozen=True)
+class Bound:
+    """What no implementation beats.
+
+    Attributes
+    ----------
+    requests_per_s : Fraction
+        Of a replica.
+    first_token_s, token_s : Fraction
+        Of one request alone, and between its tokens at the full concurrency.
+    """
+
+    requests_per_s: Fraction
+    first_token_s: Fraction
+    token_s: Fraction
+
+
+def bound(run: Run, load: Traffic) -> Bound:
+    """Return the bound: every GPU at its peaks in FLOP/s, in memory bandwidth and on its links, none waiting.
+
+    Steps hold at most `concurrency` sequences, and each reads its weights once. What a prompt needs is
+    spread over all groups of the replica, its tokens stand at half its length on average, and it is
+    computed beside steps that read memory.
+    """
+    prompt = _least_seconds(run, Batch(1, load.input_tokens, load.input_tokens // 2, prefill=True))
+    step = _least_seconds(run, Batch(load.concurrency, 1, load.input_tokens, prefill=False))
+    sequences, stages = load.concurrency, run.layout.pp
+    flops = prompt.flops + load.output_tokens * step.flops / sequences
+    memory = load.output_tokens / load.accepted * step.memory / sequences
+    links = prompt.links + load.output_tokens * step.links / sequences
+    first, token = stages * max(prompt.flops, prompt.links), stages * step.longest / load.accepted
+    rate = min(1 / max(flops, memory, links), sequences / (first + load.output_tokens * token))
+    return Bound(rate, first, token)
+
+
+@dataclass(frozen=True)
+class _Least:
+    """The least time of a step's stage, by what limits it."""
+
+    flops: Fraction
+    memory: Fraction
+    links: Fraction
+
+    @property
+    def longest(self) -> Fraction:
+        return max(self.flops, self.memory, self.links)
+
+
+def _least_seconds(run: Run, batch: Batch) -> _Least:
+    work, gpu = step_work(run, batch, least=True), run.gpu
+    eight = gpu.dense.fp8_flops or gpu.dense.bf16_flops
+    # Kernels may round 4-bit weights up and inputs down to what the GPU has units for.
+    products = max(product_peak(run), 0 if run.weights == "bf16" else eight)
+    return _Least(
+        work.product_flops / products + (work.attention_flops + work.scan_flops) / max(products, eight),
+        (work.weight_bytes + work.kv_bytes) / gpu.memory_bandwidth_bytes_per_s,
+        work.reduced_bytes / local_link(gpu),
+    )  # fmt: skip

@@ -147,6 +147,7 @@ FLOP_PER_SECOND = Dimension(
 SECONDS = Dimension(
     "seconds",
     {
+        "us": Fraction(1, 10**6),
         "ms": Fraction(1, 1000),
         "s": 1,
         "min": 60,
@@ -161,6 +162,33 @@ SECONDS = Dimension(
 )
 DAYS = Dimension("days", {"d": 1, "day": 1, "days": 1, "week": 7, "weeks": 7}, ("26 weeks", "45 days"), whole=True)
 SHARE = Dimension("a share", {"%": Fraction(1, 100)}, ("30 %",), exact=True)
+
+_LINK = re.compile(r"^\s*Gen\s*(?P<generation>\d+)\s*x\s*(?P<lanes>-?\d+)\s*$")
+_LANE_BYTES_PER_S = {3: 984_375_000, 4: 1_968_750_000, 5: 3_937_500_000, 6: 8_000_000_000}
+"""One PCIe lane in one direction, raw after encoding."""
+
+
+def parse_link(text: object) -> int:
+    """Read ``Gen5 x16`` or a rate such as ``63 GB/s``: bytes per second in one direction.
+
+    Raises
+    ------
+    QuantityError
+        If it is neither, or a link that carries nothing.
+    """
+    match = _LINK.match(text) if isinstance(text, str) else None
+    if match is None:
+        if isinstance(text, str) and text.strip().casefold().startswith(("gen", "pcie", "x")):
+            raise QuantityError(f"expected a link such as 'Gen5 x16' or '63 GB/s', found '{text}'")
+        rate = int(BYTES_PER_SECOND.parse(text))
+    elif int(match["generation"]) not in _LANE_BYTES_PER_S:
+        known = ", ".join(f"Gen{number}" for number in _LANE_BYTES_PER_S)
+        raise QuantityError(f"'{text}': unknown generation of PCIe (known: {known})")
+    else:
+        rate = int(match["lanes"]) * _LANE_BYTES_PER_S[int(match["generation"])]
+    if rate <= 0:
+        raise QuantityError(f"'{text}': a link has at least one lane and carries something")
+    return rate
 
 
 @dataclass(frozen=True, order=True)

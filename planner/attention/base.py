@@ -138,6 +138,18 @@ class Attention(Protocol):
         """Return attention FLOP for one new token at `position`, projections excluded."""
         ...
 
+    def decode_flops(self, position: int) -> int:
+        """Return the same for a token that is decoded, which kernels may compute another way."""
+        ...
+
+    def scan_flops(self, position: int) -> int:
+        """Return the part of both that is an indexer's scan, which every tensor rank repeats; 0 without one."""
+        ...
+
+    def latent_heads(self, *, decode: bool) -> int:
+        """Return the query heads that read one shared vector, which kernels take in tiles; 0 where none do."""
+        ...
+
     def read_fraction_tokens(self, context: int) -> Mapping[str, int]:
         """Return per cache part how many tokens one decode step reads at `context`."""
         ...

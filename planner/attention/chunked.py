@@ -42,6 +42,10 @@ class Chunked(Heads):
         """Return the work of the tokens of the chunk before `position`."""
         return self.attention_flops(position % self.chunk)
 
+    def decode_flops(self, position: int) -> int:
+        """Return the same as for prefill."""
+        return self.prefill_flops(position)
+
     def read_fraction_tokens(self, context: int) -> Mapping[str, int]:
         """Return at most a chunk."""
         return {self._part_name: min(context, self.chunk)}

@@ -151,8 +151,19 @@ class Compressed:
         rows = self.layers * min(position, self.window)
         rows += self.sparse_layers * min(position // self.sparse_ratio, self.topk)
         rows += self.dense_layers * (position // self.dense_ratio)
-        scan = 2 * self.sparse_layers * self.indexer_heads * self.indexer_dim * (position // self.sparse_ratio)
-        return one * rows + scan
+        return one * rows + self.scan_flops(position)
+
+    def scan_flops(self, position: int) -> int:
+        """Return the indexer's work over all earlier keys."""
+        return 2 * self.sparse_layers * self.indexer_heads * self.indexer_dim * (position // self.sparse_ratio)
+
+    def decode_flops(self, position: int) -> int:
+        """Return the same as for prefill."""
+        return self.prefill_flops(position)
+
+    def latent_heads(self, *, decode: bool) -> int:
+        """Return all query heads: they share one key and value."""
+        return self.heads
 
     def read_fraction_tokens(self, context: int) -> Mapping[str, int]:
         """Return the rows selected, as tokens, and everything else whole."""

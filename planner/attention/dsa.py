@@ -62,8 +62,15 @@ class Dsa(Latent):
 
     def prefill_flops(self, position: int) -> int:
         """Return sparse attention plus the indexer's scan of all earlier tokens."""
-        scan = 2 * self.indexer_layers * self.indexer_heads * self.indexer_dim * position
-        return self.latent_flops(min(position, self.topk)) + scan
+        return self.latent_flops(min(position, self.topk)) + self.scan_flops(position)
+
+    def scan_flops(self, position: int) -> int:
+        """Return the indexer's work over all earlier tokens."""
+        return 2 * self.indexer_layers * self.indexer_heads * self.indexer_dim * (position // self.indexer_pool)
+
+    def decode_flops(self, position: int) -> int:
+        """Return the same as for prefill."""
+        return self.prefill_flops(position)
 
     def read_fraction_tokens(self, context: int) -> Mapping[str, int]:
         """Return topk latents but every indexer key."""

@@ -65,6 +65,10 @@ class Gdn(Recurrent):
         """Return the recurrence's work, the same at every position."""
         return self.state_flops(self._state)
 
+    def decode_flops(self, position: int) -> int:
+        """Return the same as for prefill."""
+        return self.prefill_flops(position)
+
     def read_fraction_tokens(self, context: int) -> Mapping[str, int]:
         """Return nothing: a state is read whole."""
         return {}

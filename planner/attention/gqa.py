@@ -118,6 +118,14 @@ class Heads:
         formula = f"{self.kv_heads} kv heads x ({self.key_dim} + {self.value_dim}), {kv_format}"
         return CachePart("K and V", self.stored, self.kv_heads * per_head, self.kv_heads, row_formula=formula)
 
+    def latent_heads(self, *, decode: bool) -> int:
+        """Return 0: no vector is shared by all heads."""
+        return 0
+
+    def scan_flops(self, position: int) -> int:
+        """Return 0: no indexer."""
+        return 0
+
     def attention_flops(self, seen: int) -> int:
         """Return 2 FLOP per multiply-add for scores and values over `seen` earlier tokens."""
         return 2 * self.layers * self.heads * (self.key_dim + self.value_dim) * seen
@@ -137,6 +145,10 @@ class Gqa(Heads):
     def prefill_flops(self, position: int) -> int:
         """Return the work over all earlier tokens."""
         return self.attention_flops(position)
+
+    def decode_flops(self, position: int) -> int:
+        """Return the same as for prefill."""
+        return self.prefill_flops(position)
 
     def read_fraction_tokens(self, context: int) -> Mapping[str, int]:
         """Return the whole context."""

@@ -60,9 +60,16 @@ class IndexedGqa(Heads):
     def prefill_flops(self, position: int) -> int:
         """Return dense work in layers without an indexer, the selection and its scan in the others."""
         one = 2 * self.heads * (self.key_dim + self.value_dim)
-        scan = 2 * self.indexer_layers * self.indexer_heads * self.indexer_dim * position
         dense = (self.layers - self.indexer_layers) * one * position
-        return dense + self.indexer_layers * one * min(position, self.selected) + scan
+        return dense + self.indexer_layers * one * min(position, self.selected) + self.scan_flops(position)
+
+    def scan_flops(self, position: int) -> int:
+        """Return the indexer's work over all earlier tokens."""
+        return 2 * self.indexer_layers * self.indexer_heads * self.indexer_dim * position
+
+    def decode_flops(self, position: int) -> int:
+        """Return the same as for prefill."""
+        return self.prefill_flops(position)
 
     def read_fraction_tokens(self, context: int) -> Mapping[str, int]:
         """Return the mean over dense and indexed layers, but every indexer key."""

@@ -104,6 +104,10 @@ class Latent:
             Weights("attention norms", self.layers * norms, "other", "none"),
         )
 
+    def latent_heads(self, *, decode: bool) -> int:
+        """Return all query heads."""
+        return self.heads
+
     def latent_flops(self, seen: int) -> int:
         """Return the work over `seen` tokens in latent space: scores over rank + rope, values over rank."""
         return 2 * self.layers * self.heads * (2 * self.rank + self.rope) * seen
@@ -138,6 +142,18 @@ class Mla(Latent):
         per_head = 2 * self.layers * self.heads * (self.nope + self.rope + self.value_dim) * position
         project = 2 * self.layers * self.heads * self.rank * (self.nope + self.value_dim) * position
         return per_head + project // PREFILL_CHUNK_TOKENS
+
+    def decode_flops(self, position: int) -> int:
+        """Return the work in latent space: decode does not project the cache back to heads."""
+        return self.latent_flops(position)
+
+    def latent_heads(self, *, decode: bool) -> int:
+        """Return all query heads in decode; prefill works per head."""
+        return self.heads if decode else 0
+
+    def scan_flops(self, position: int) -> int:
+        """Return 0: no indexer."""
+        return 0
 
     def read_fraction_tokens(self, context: int) -> Mapping[str, int]:
         """Return the whole context."""

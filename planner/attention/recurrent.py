@@ -41,6 +41,14 @@ class Recurrent:
         """Return nothing: a KV format does not touch a state."""
         return {}
 
+    def latent_heads(self, *, decode: bool) -> int:
+        """Return 0: no vector is shared by all heads."""
+        return 0
+
+    def scan_flops(self, position: int) -> int:
+        """Return 0: no indexer."""
+        return 0
+
     def copied_weights(self) -> int:
         """Return 0: nothing is absorbed."""
         return 0

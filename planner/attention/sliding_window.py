@@ -41,6 +41,10 @@ class SlidingWindow(Heads):
         """Return the work of the tokens within the window."""
         return self.attention_flops(min(position, self.window))
 
+    def decode_flops(self, position: int) -> int:
+        """Return the same as for prefill."""
+        return self.prefill_flops(position)
+
     def read_fraction_tokens(self, context: int) -> Mapping[str, int]:
         """Return at most the window."""
         return {self._part_name: min(context, self.window)}

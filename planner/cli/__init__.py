@@ -11,7 +11,7 @@ def main(arguments: list[str] | None = None) -> None:
     A user's mistake ends with a message and a code, never with a traceback.
     """
     from planner.errors import PlannerError
-    from planner.interrupts import session
+    from planner.interrupts import raised, session
 
     for stream in (sys.stdout, sys.stderr):
         reconfigure = getattr(stream, "reconfigure", None)
@@ -29,5 +29,13 @@ def main(arguments: list[str] | None = None) -> None:
         sys.stderr.close()
         sys.exit(0)
     except KeyboardInterrupt:
-        print("planner: interrupted", file=sys.stderr)
-        sys.exit(130)
+        _end()
+    except Exception:
+        if not raised():
+            raise
+        _end()
+
+
+def _end() -> None:
+    print("planner: interrupted", file=sys.stderr)
+    sys.exit(130)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from planner.cli import browse, calibrating, choosing, fitting, planning, scenarios
+from planner.cli import browse, calibrating, choosing, explaining, fitting, planning, scenarios
 
 app = typer.Typer(
     name="planner",
@@ -35,6 +35,7 @@ def _root(
 scenarios.register(app)
 planning.register(app)
 choosing.register(app)
+explaining.register(app)
 fitting.register(app)
 calibrating.register(app)
 browse.register(app)

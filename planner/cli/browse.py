@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from planner.cli import importing
+from planner.cli import importing, inside
 from planner.cli.options import CatalogDirs, Format, OutputFile, PriceFiles, load, write
 
 Book = Annotated[str, typer.Option("--book", metavar="ID", help="Price book for the prices shown.")]
@@ -80,6 +80,7 @@ def schema(
 def register(app: typer.Typer) -> None:
     """Add these commands."""
     importing.register(model_app)
+    catalog_app.command("topology")(inside.catalog_topology)
     app.add_typer(catalog_app, name="catalog")
     app.add_typer(model_app, name="model")
     app.command("schema")(schema)

@@ -39,9 +39,11 @@ def diagnosis(
     scenario: Scenario, shelf: Shelf, solver: str, time_limit: float | None, fault: InfeasibleError, ways: bool = True
 ) -> Diagnosis:
     """Return why a scenario that failed with `fault` has no plan; of `ways` out only where asked."""
+    from planner.cli.progress import progress
     from planner.planning import pricing_of
     from planner.relax import DEADLINE_S, diagnose
 
     why = [line.strip().removeprefix("- ") for line in str(fault).splitlines()[1:]]
     limit = DEADLINE_S if time_limit is None else time_limit
-    return diagnose(scenario, shelf, pricing_of(scenario, shelf), solver, limit, why, ways=ways)
+    with progress() as tell:
+        return diagnose(scenario, shelf, pricing_of(scenario, shelf), solver, limit, why, ways=ways, progress=tell)

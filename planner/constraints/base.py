@@ -13,12 +13,26 @@ from fractions import Fraction
 from typing import Literal, Protocol
 
 from planner.build import Build
+from planner.constraints.terms import Terms
 from planner.problem import Problem, Situation
 from planner.program import Program
 from planner.registry import Registry
 
 Unit = Literal[
-    "sessions", "B", "B/s", "tokens/s", "ms", "W", "RU", "nodes", "cents", "pieces", "builds", "models", "racks"
+    "sessions",
+    "B",
+    "B/s",
+    "B/day",
+    "tokens/s",
+    "ms",
+    "W",
+    "RU",
+    "nodes",
+    "cents",
+    "pieces",
+    "builds",
+    "models",
+    "racks",
 ]
 Depends = Literal["core", "host", "drives"]
 
@@ -90,6 +104,10 @@ class GroupLimit(Protocol):
         """Return what each hosted open session needs of it, exactly."""
         ...
 
+    def terms(self, build: Build, at: Situation) -> Terms:
+        """Return both once more, number by number, for reading."""
+        ...
+
 
 class FleetRule(Protocol):
     """A rule over the whole fleet."""
@@ -157,6 +175,16 @@ def hosted(have: int, need: Fraction, at: Situation) -> int | None:
         return None if have >= 0 else 0
     # In integers: this is asked a hundred thousand times, and fractions cost ten times as much.
     return max(0, have * at.scale * need.denominator // need.numerator)
+
+
+def prompts_per_open(build: Build, at: Situation) -> Fraction:
+    """Return the prompt tokens per second that come with each open session; 0 where no rates are known.
+
+    Where a session is loaded a chunk's unstored tail is prefilled again, half a chunk on average; where
+    it is lost, its whole context.
+    """
+    flows, tail = at.flows, Fraction(build.cache.chunk_tokens, 2)
+    return at.turns_per_open * (flows.new_tokens + flows.loaded * tail + flows.again_tokens)
 
 
 def per_open(part: int, at: Situation) -> Fraction:

@@ -6,6 +6,7 @@ from fractions import Fraction
 
 from planner.build import Build
 from planner.constraints.base import Depends, Unit, group_limit, per_open
+from planner.constraints.terms import Factor, Term, Terms, nodes, of_profile, sessions_per_open
 from planner.demand import dram_sessions
 from planner.problem import Situation
 from planner.units import ceil_div
@@ -48,3 +49,15 @@ class Dram:
     def need(self, build: Build, at: Situation) -> Fraction:
         """Return stored bytes per open session."""
         return per_open(dram_sessions(at.scenario, at.sessions), at) * build.core.footprint.stored_bytes
+
+    def terms(self, build: Build, at: Situation) -> Terms:
+        """Return the same, number by number."""
+        cache, size = build.cache, build.core.footprint
+        tier = Factor(f"tier in {build.dimms} x {build.dimm.id}, staging taken off", tier_gib(build, at) * GIB, "B")
+        have = [Term((nodes(build), tier, of_profile(cache, "usable", cache.usable_fraction)), "own contexts")]
+        if not at.pooled:
+            prefixes = Factor("shared prefixes", size.prefix_bytes, "B")
+            have.append(Term((nodes(build), prefixes), "shared prefixes", minus=True))
+        held = sessions_per_open("in host memory", dram_sessions(at.scenario, at.sessions), at)
+        need = Term((held, Factor("what a session takes", size.stored_bytes, "B")))
+        return Terms(tuple(have), (need,), (of_profile(cache, "host", cache.host_fraction),))

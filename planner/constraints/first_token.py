@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from planner import service, topology
+from planner import rates, topology
 from planner.build import Build, Core
 from planner.constraints.base import Depends, Unit, group_limit
 from planner.constraints.fabric import PLANNED_SHARE
+from planner.constraints.terms import Factor, Term, Terms, of_profile
 from planner.copies import copies_on_load
 from planner.engines import Cache
 from planner.problem import Situation
@@ -42,30 +43,58 @@ class FirstToken:
         """Return the estimate, rounded up."""
         return ceil((drive_seconds(build, at) + core_seconds(build.core, build.cache, at)) * 1000)
 
+    def terms(self, build: Build, at: Situation) -> Terms:
+        """Return the same, number by number."""
+        promised, cache = at.scenario.service, build.cache
+        target = promised.first_token_s if promised else Fraction(0)
+        parts = {
+            "read from drives": drive_seconds(build, at),
+            "loaded into its GPUs": link_seconds(build.core, cache, at),
+            "over the fabric": fabric_seconds(build.core, at),
+            "its new prompt": rates.prompt_seconds(build.core, at.scenario),
+        }
+        have = [Term((Factor("service.first_token", int(1000 * target), "ms"),), "target")]
+        have += [
+            Term((Factor(what, 1000 * seconds, "ms"),), what, minus=True) for what, seconds in parts.items() if seconds
+        ]
+        basis = (
+            of_profile(cache, "drive_read", cache.drive_read_fraction),
+            of_profile(cache, "host_link", cache.host_link_fraction),
+        )
+        return Terms(tuple(have), (), basis)
+
 
 def drive_seconds(build: Build, at: Situation) -> Fraction:
     """Return the time to read one session from the node's drives; 0 without a drive tier."""
     if at.scenario.tiers.nvme == "none" or build.drive is None:
         return Fraction(0)
-    read = topology.drive_read(build.drive, build.drives).bytes_per_s * build.cache.drive_read_fraction
+    cut = topology.drive_read(build.core.chassis, build.drive, build.drives)
+    read = cut.bytes_per_s * build.cache.drive_read_fraction
     size = build.core.footprint
     return size.resume_bytes * size.copies / read
 
 
 def core_seconds(core: Core, cache: Cache, at: Situation) -> Fraction:
     """Return the time to load one session into its GPUs and to prefill its new prompt."""
-    rates, tiers = at.scenario.workload.rates, at.scenario.tiers
-    assert rates is not None
-    seconds = Fraction(0)
-    if (tiers.dram, tiers.nvme) != ("none", "none"):
-        links = topology.host_link(core.chassis, core.gpu).bytes_per_s * cache.host_link_fraction
-        # One session uses the links of its own attention group only.
-        links *= Fraction(core.layout.tp, core.chassis.n_gpus)
-        copies = copies_on_load(core.footprint.kv, core.layout, core.engine, core.footprint.sizes.session_tokens)
-        seconds += core.footprint.resume_bytes * copies / links
-    if at.pooled and core.fabric_nic is not None:
-        # Any turn may find its session on another node.
-        cards = topology.fabric(core.fabric_nic, core.fabric_nics).bytes_per_s * PLANNED_SHARE
-        seconds += core.footprint.resume_bytes * core.footprint.copies / cards
-    context = at.scenario.workload.context.planned_tokens
-    return seconds + service.prompt_seconds(core, rates.new_tokens, context)
+    return link_seconds(core, cache, at) + fabric_seconds(core, at) + rates.prompt_seconds(core, at.scenario)
+
+
+def link_seconds(core: Core, cache: Cache, at: Situation) -> Fraction:
+    """Return the time to load one session from host memory into its GPUs; 0 where no tier is below them."""
+    tiers = at.scenario.tiers
+    if (tiers.dram, tiers.nvme) == ("none", "none"):
+        return Fraction(0)
+    # One session uses the links of its own attention group only.
+    some = min(core.layout.tp, core.chassis.n_gpus)
+    links = topology.host_link(core.chassis, core.gpu, some).bytes_per_s * cache.host_link_fraction
+    copies = copies_on_load(core.footprint.kv, core.layout, core.engine, core.footprint.sizes.session_tokens)
+    return core.footprint.resume_bytes * copies / links
+
+
+def fabric_seconds(core: Core, at: Situation) -> Fraction:
+    """Return the time to fetch one session from another node; 0 where tiers are not pooled."""
+    if not at.pooled or core.fabric_nic is None:
+        return Fraction(0)
+    # Any turn may find its session on another node.
+    cards = topology.fabric(core.chassis, core.fabric_nic, core.fabric_nics).bytes_per_s * PLANNED_SHARE
+    return core.footprint.resume_bytes * core.footprint.copies / cards

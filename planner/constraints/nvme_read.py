@@ -7,6 +7,7 @@ from fractions import Fraction
 from planner import topology
 from planner.build import Build
 from planner.constraints.base import Depends, Unit, group_limit
+from planner.constraints.terms import Factor, Term, Terms, ceiling, nodes, of_profile, resumed, stored_copies, turns
 from planner.problem import Situation
 from planner.units import floor_share
 
@@ -18,7 +19,7 @@ class NvmeRead:
     kind = "nvme_read"
     label = "drive reads (resume)"
     unit: Unit = "B/s"
-    formula = "h * turns / open * cold share * resumed bytes * copies <= nodes * drives * read * efficiency * ceiling"
+    formula = "h * turns / open * from drives * resumed bytes * copies <= nodes * drive flow * efficiency * ceiling"
     depends: Depends = "drives"
 
     def active(self, at: Situation) -> bool:
@@ -27,14 +28,19 @@ class NvmeRead:
 
     def have(self, build: Build, at: Situation) -> int:
         """Return what the drives really read, at the planned load."""
-        cut = topology.drive_read(build.drive, build.drives)
+        cut = topology.drive_read(build.core.chassis, build.drive, build.drives)
         shares = build.cache.drive_read_fraction, build.cache.load_ceiling_fraction
         return floor_share(build.n_nodes * cut.bytes_per_s, *shares)
 
     def need(self, build: Build, at: Situation) -> Fraction:
-        """Return bytes per second per open session; all turns where host memory holds nothing."""
-        rates = at.scenario.workload.rates
-        assert rates is not None
+        """Return bytes per second per open session, of the turns whose session is on drives alone."""
         size = build.core.footprint
-        cold = Fraction(1) if at.scenario.tiers.dram == "none" else rates.cold_fraction
-        return at.turns_per_s / at.open * cold * size.resume_bytes * size.copies
+        return at.turns_per_open * at.flows.from_nvme * size.resume_bytes * size.copies
+
+    def terms(self, build: Build, at: Situation) -> Terms:
+        """Return the same, number by number."""
+        cut, cache = topology.drive_read(build.core.chassis, build.drive, build.drives), build.cache
+        drives = Factor("drives to memory", cut.bytes_per_s, "B/s", cut.text)
+        efficiency = of_profile(cache, "drive_read", cache.drive_read_fraction)
+        need = (turns(at), Factor("from drives", at.flows.from_nvme, "share"), resumed(build), stored_copies(build))
+        return Terms((Term((nodes(build), drives, efficiency, ceiling(build))),), (Term(need),))

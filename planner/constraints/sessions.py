@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 
 from planner.build import Build
 from planner.constraints.base import Check, fleet_rule
@@ -56,6 +57,70 @@ def surviving(
     risky = [i for i in counts if at_risk is None or at_risk[i]]
     owned = sorted((capacities[i] for i in risky for _ in range(min(counts[i], spares))), reverse=True)
     return sum(capacities[i] * n for i, n in counts.items()) - sum(owned[:spares])
+
+
+@dataclass(frozen=True)
+class Tier:
+    """Of the groups in this and all earlier tiers no more than so many are lost.
+
+    Attributes
+    ----------
+    inside : sequence of bool
+        Which of the capacities are of this tier; those of none are never lost.
+    """
+
+    most: int
+    inside: Sequence[bool]
+
+
+def surviving_nested(capacities: Sequence[int], counts: Mapping[int, int], tiers: Sequence[Tier]) -> int:
+    """Return the capacity left after the worst loss that tiers allow.
+
+    Such losses are independent sets of a matroid, in which the greedy choice is the worst.
+    """
+    room = [tier.most for tier in tiers]
+    left = sum(capacities[i] * n for i, n in counts.items())
+    for i in sorted(counts, key=lambda i: -capacities[i]):
+        first = next((t for t, tier in enumerate(tiers) if tier.inside[i]), None)
+        if first is not None:
+            taken = min(counts[i], *room[first:])
+            room = [most - taken if t >= first else most for t, most in enumerate(room)]
+            left -= taken * capacities[i]
+    return left
+
+
+def add_nested_covering_rows(
+    program: Program, name: str, capacities: Sequence[int], need: int, tiers: Sequence[Tier], groups: Sequence[int]
+) -> None:
+    """Add sum c * x - loss >= need, where the loss is the worst that tiers allow.
+
+    At each level of capacity the groups of that level or more that can be lost together are
+    g_T, with g_0 = 0 and g_t = min(most_t, g_(t-1) + groups of tier t): the rank of a nested matroid. Binaries
+    count each g_t from below, as in `add_covering_rows`; the loss is the sum of ranks by level.
+    """
+    terms = {groups[i]: c for i, c in enumerate(capacities)}
+    below = 0
+    at_risk = [c for i, c in enumerate(capacities) if c > 0 and any(tier.inside[i] for tier in tiers)]
+    for number, level in enumerate(sorted(set(at_risk))):
+        lost: list[int] = []
+        for t, tier in enumerate(tiers):
+            inside = [groups[i] for i, c in enumerate(capacities) if tier.inside[i] and c >= level]
+            lost = _add_count(program, f"{name}_{number}_{t}", [*inside, *lost], tier.most)
+        terms |= dict.fromkeys(lost, below - level)
+        below = level
+    program.add_row(name, terms, ">=", need)
+
+
+def _add_count(program: Program, name: str, counted: Sequence[int], most: int) -> list[int]:
+    """Return binaries of which at least min(`most`, sum of `counted`) are 1."""
+    upper = sum(program.variables[var].upper for var in counted)
+    found = []
+    for j in range(1, min(most, upper) + 1):
+        lost = program.add_variable(f"lost_{name}_{j}", 1)
+        row = dict.fromkeys(counted, 1) | {lost: -(upper - j + 1)}
+        program.add_row(f"lost_{name}_{j}", row, "<=", j - 1)
+        found.append(lost)
+    return found
 
 
 def add_covering_rows(

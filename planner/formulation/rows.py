@@ -8,6 +8,7 @@ from functools import lru_cache
 from planner.build import Build, group_pieces
 from planner.constraints import FLEET_RULES
 from planner.constraints.pools import POOLS, Pool, Pooled
+from planner.constraints.rewarm import groups_that_rewarm
 from planner.costs import group_drivers
 from planner.formulation.caps import add_caps, most_within_caps
 from planner.hardware import ClusterLine
@@ -36,8 +37,8 @@ def most_groups(problem: Problem, build: Build, pools: Pools) -> int:
         if have > 0:
             most, spares = max(most, ceil_div(pool.need, have)), max(spares, pool.spares)
     # A rack that takes c nodes of this build, lost with all of them, takes at most c groups.
-    in_a_rack = build.racks_per if at.scenario.fleet.spare_racks else 0
-    return most_within_caps(problem, build, most + max(spares, in_a_rack))
+    in_racks = build.racks_per * at.scenario.fleet.spare_racks
+    return most_within_caps(problem, build, most + max(spares, in_racks))
 
 
 def _asked_groups(problem: Problem, build: Build) -> int:
@@ -55,9 +56,9 @@ def make_program(problem: Problem) -> Program:
     """Return all variables and rows of a problem; asked for often, made once."""
     program = Program()
     limit = problem.at.scenario.fleet.max_nodes
-    pools = pools_of(problem)
+    pools, warming = pools_of(problem), groups_that_rewarm(problem)
     for i, build in enumerate(problem.builds):
-        most = max(most_groups(problem, build, pools), _asked_groups(problem, build))
+        most = max(most_groups(problem, build, pools), _asked_groups(problem, build), warming.get(i, 0))
         if limit is not None:
             most = min(most, limit // build.n_nodes)
         program.groups.append(program.add_variable(f"groups_{i}", most))

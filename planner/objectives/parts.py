@@ -38,7 +38,11 @@ class DistinctParts:
                     found[part] = program.add_variable(f"part_{len(found)}", 1)
                 row = {group: 1, found[part]: -program.variables[group].upper}
                 program.add_row(f"part_{i}", row, "<=", 0)
-        return dict.fromkeys(found.values(), 1)
+        terms = dict.fromkeys(found.values(), 1)
+        # Something is bought, and the build with the fewest parts has so many: else the bound without whole
+        # numbers is near nothing.
+        program.add_row("parts", terms, ">=", min((len(distinct_parts(build)) for build in problem.builds), default=0))
+        return terms
 
     def value(self, problem: Problem, counts: Mapping[int, int]) -> int:
         """Count the parts in use."""

@@ -12,6 +12,7 @@ from planner.relax import (  # isort: skip
     first_token,
     decode,
     traffic,
+    rewarm,
     spares,
     gpu_models,
     build_nodes,
@@ -27,11 +28,12 @@ from planner.relax import (  # isort: skip
 )
 from planner.relax.base import RULES, Amount, Filter, Limit, Rule, Target
 from planner.relax.diagnosis import DEADLINE_S, Diagnosis, Shortfall, WayOut, diagnose
+from planner.relax.held import Held
 from planner.relax.world import World, rules_of, without
 
 __all__ = [
-    "DEADLINE_S", "RULES", "Amount", "Diagnosis", "Filter", "Limit", "Rule", "Shortfall", "Target", "WayOut", "World",
-    "budget", "build_nodes", "builds", "decode", "diagnose", "eligibility", "filters", "first_token", "gpu_models",
-    "minimum", "nodes", "power", "rack_units", "racks", "rules_of", "spares", "stock", "sustained", "traffic",
-    "without",
+    "DEADLINE_S", "RULES", "Amount", "Diagnosis", "Filter", "Held", "Limit", "Rule", "Shortfall", "Target", "WayOut",
+    "World", "budget", "build_nodes", "builds", "decode", "diagnose", "eligibility", "filters", "first_token",
+    "gpu_models", "minimum", "nodes", "power", "rack_units", "racks", "rewarm", "rules_of", "spares", "stock",
+    "sustained", "traffic", "without",
 ]  # fmt: skip

@@ -89,9 +89,12 @@ class Limit(Amount):
     ----------
     kind : str
         The fleet rule that holds it.
+    objective : str
+        The objective that is what it limits; empty where there is none.
     """
 
     kind: str
+    objective: str = ""
 
     @abstractmethod
     def terms(self, program: Program, problem: Problem) -> Mapping[int, int]:

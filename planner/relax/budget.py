@@ -21,6 +21,7 @@ class Budget(Limit):
     label = "budget"
     covers = ("limits.budget",)
     kind = "budget"
+    objective = "capex"
 
     def active(self, scenario: Scenario, shelf: Shelf) -> bool:
         """Return whether there is a budget."""

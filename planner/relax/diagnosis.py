@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
@@ -12,11 +12,12 @@ from planner.loading import Shelf
 from planner.owned import with_owned
 from planner.relax.base import Amount, Filter, Rule
 from planner.relax.conflict import Conflict, find_conflict
+from planner.relax.held import Held, find_held
 from planner.relax.ways import Search, Way, find_ways, plain_ways, shortfall
 from planner.relax.world import Derive, OutOfTimeError, World
 from planner.scenario import Scenario
 
-DEADLINE_S = 8.0
+DEADLINE_S = 60.0
 """Seconds for a diagnosis unless told otherwise; one derivation of builds may come on top."""
 
 
@@ -110,6 +111,8 @@ class Diagnosis:
         What the deadline left out.
     further : tuple of tuple of str
         Conflicts that remain where a rule of the first one is dropped and there still is no plan.
+    held : Held or None
+        How much of the load can be held with no rule bent; None where it was not asked.
     """
 
     scenario: str
@@ -124,11 +127,13 @@ class Diagnosis:
     unpriced: tuple[str, ...] = ()
     not_tried: tuple[str, ...] = ()
     further: tuple[tuple[str, ...], ...] = ()
+    held: Held | None = None
 
 
 def diagnose(
     scenario: Scenario, shelf: Shelf, pricing: Pricing, solver: str = "highs", time_limit_s: float | None = DEADLINE_S,
     why: Sequence[str] = (), derive: Derive | None = None, ways: bool = True,
+    progress: Callable[[str], None] | None = None,
 ) -> Diagnosis:  # fmt: skip
     """Return why `scenario`, which has no plan, has none, and the ways out.
 
@@ -142,19 +147,29 @@ def diagnose(
         Other builds than those of the catalogue.
     ways : bool
         Whether to look for ways out too.
+    progress : callable or None
+        Is told in words what is asked next.
     """
     deadline = None if time_limit_s is None else time.monotonic() + time_limit_s
     if scenario.fleet.owned:
         shelf = with_owned(scenario, shelf)
         pricing = replace(pricing, catalog=shelf.catalog, book=shelf.catalog.book(scenario.finance.prices))
-    world = World(scenario, shelf, pricing, solver, deadline, derive)
+    world = World(scenario, shelf, pricing, solver, deadline, derive, progress)
     search = plain_ways(world) if ways else Search()
     conflict = find_conflict(world, world.rules)
     if not conflict.rules:
         return _told(world, conflict, Search(), tuple(why), hopeless=True)
     if ways:
         find_ways(world, conflict, search)
-    return _told(world, conflict, search, tuple(why))
+    found = _told(world, conflict, search, tuple(why))
+    # Of several services none is the one whose users may be fewer.
+    return _with_held(world, found) if ways and not scenario.services else found
+
+
+def _with_held(world: World, found: Diagnosis) -> Diagnosis:
+    held = find_held(world)
+    lost = () if held else ("how much of the load can be held",)
+    return replace(found, held=held, not_tried=(*found.not_tried, *lost))
 
 
 def _told(world: World, conflict: Conflict, search: Search, why: tuple[str, ...], hopeless: bool = False) -> Diagnosis:

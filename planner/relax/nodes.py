@@ -19,6 +19,7 @@ class MostNodes(Limit):
     label = "limit of nodes"
     covers = ("fleet.max_nodes",)
     kind = "nodes"
+    objective = "nodes"
 
     def active(self, scenario: Scenario, shelf: Shelf) -> bool:
         """Return whether there is a limit."""

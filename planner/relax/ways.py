@@ -131,6 +131,7 @@ def bend(world: World, rules: Sequence[Rule]) -> Way:
     OutOfTimeError
         If the deadline struck before there was any plan with a price.
     """
+    world.tell(f"how little must {' and '.join(rule.path for rule in rules)} give way?")
     kept = [rule for rule in world.rules if rule not in rules]
     told: Told = {}
     limits = [rule for rule in rules if isinstance(rule, Limit)]

@@ -14,22 +14,28 @@ from __future__ import annotations
 
 import itertools
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import Any
 
 from planner.build import Build
+from planner.candidates import Offers
 from planner.costs import Pricing, bill, capex_cents
 from planner.errors import InfeasibleError, InputError, PriceMissingError, UnprovenError
+from planner.fields import contents
 from planner.formulation.objectives import stages
 from planner.formulation.rows import make_program
+from planner.formulation.tokens import Parts
 from planner.hardware import Catalog, OwnedMachine
+from planner.interrupts import interrupted
 from planner.joint import best_of, by_content, candidates_of
 from planner.loading import Shelf
 from planner.problem import Problem, Situation
 from planner.relax.base import RULES, Filter, Limit, Rule
 from planner.scenario import Scenario
-from planner.solve import copy_of, least, solve
+from planner.separation import Search, taken_apart
+from planner.solve import Outcome, copy_of, least, solve
 from planner.verify import verify
 
 Machine = tuple[str, str, int]
@@ -89,12 +95,15 @@ class World:
         Scenario to the builds on offer; None for the catalogue's own.
     deadline : float or None
         On the monotonic clock.
+    progress : callable or None
+        Is told in words what is asked next.
     """
 
     def __init__(
         self, scenario: Scenario, shelf: Shelf, pricing: Pricing, solver: str = "highs",
-        deadline: float | None = None, derive: Derive | None = None,
+        deadline: float | None = None, derive: Derive | None = None, progress: Callable[[str], None] | None = None,
     ) -> None:  # fmt: skip
+        self.tell = progress or (lambda _: None)
         self.scenario, self.shelf, self.pricing, self.solver = scenario, shelf, pricing, solver
         self.deadline = deadline
         self.rules = rules_of(scenario, shelf)
@@ -103,7 +112,7 @@ class World:
         self.why: dict[str, int] = {}
         self.unpriced: dict[str, int] = {}
         self._derive = derive or self._offered
-        self._cells: dict[tuple[Any, ...], tuple[Build, ...]] = {}
+        self._cells: dict[tuple[Any, ...], Sequence[Build]] = {}
         self._answers: dict[frozenset[str], Found | None] = {}
 
     @property
@@ -117,8 +126,10 @@ class World:
         Raises
         ------
         OutOfTimeError
-            If none are.
+            If none are, or nobody waits any longer.
         """
+        if interrupted():
+            raise OutOfTimeError
         if self.deadline is None:
             return None
         left = self.deadline - time.monotonic()
@@ -142,31 +153,29 @@ class World:
             pass
         return ()
 
-    def _cell(self, scenario: Scenario, key: tuple[Any, ...]) -> tuple[Build, ...]:
-        load = scenario.service and (scenario.service.decode_tokens_per_s, scenario.service.first_token_s)
-        rates = scenario.workload.rates and scenario.workload.rates.turns_per_hour
-        key = (*key, load, rates)
+    def _cell(self, scenario: Scenario, key: tuple[Any, ...]) -> Sequence[Build]:
+        key = (*key, scenario.service and contents(scenario.service), contents(scenario.workload))
         if key not in self._cells:
             self.left_s()
             # Stock, minimum, maximum and racks are coordinates of dominance: all are kept, whatever the question drops.
             limits = replace(self.scenario.limits, deliver_by=scenario.limits.deliver_by)
             fleet = replace(scenario.fleet, spare_racks=self.scenario.fleet.spare_racks)
-            self._cells[key] = tuple(self._derive(replace(scenario, limits=limits, fleet=fleet)))
+            self._cells[key] = self._derive(replace(scenario, limits=limits, fleet=fleet))
         return self._cells[key]
 
-    def builds(self, asked: Scenario, opened: frozenset[str]) -> list[Build]:
+    def builds(self, asked: Scenario, opened: frozenset[str]) -> Sequence[Build]:
         """Return the builds on offer where some filters are open."""
         free = [rule for rule in self.filters if rule.path in opened]
-        found: list[Build] = []
+        cells: list[Sequence[Build]] = []
         for sides in itertools.product(*(rule.sides(self.scenario, self.shelf) for rule in free)):
             cell = asked
             for rule, values in zip(free, sides, strict=True):
                 cell = rule.limited_to(cell, values)
             key = ("cell", *(rule.own(cell) for rule in self.filters))
-            found += self._cell(cell, key)
-        return _distinct(found)
+            cells.append(self._cell(cell, key))
+        return _united(cells)
 
-    def _shadows(self, asked: Scenario) -> tuple[Build, ...]:
+    def _shadows(self, asked: Scenario) -> Sequence[Build]:
         """Return the builds of a scenario without tiers below GPU memory; in a pool, with all that fits for nothing."""
         builds = self._cell(_bare(asked), ("shadow", *(rule.own(asked) for rule in self.filters)))
         if not Situation.of(asked).pooled:
@@ -174,7 +183,7 @@ class World:
         catalog = self.shelf.catalog
         return tuple(_filled(build, catalog) if _can_grow(build) else build for build in builds)
 
-    def _on_machine(self, asked: Scenario, machine: Machine) -> tuple[Build, ...]:
+    def _on_machine(self, asked: Scenario, machine: Machine) -> Sequence[Build]:
         """Return the builds of one machine in groups of one size."""
         gpu, name, n_nodes = machine
         fleet = replace(asked.fleet, gpus=(gpu,), chassis=(name,), group_nodes=(n_nodes,))
@@ -213,6 +222,7 @@ class World:
             # Fewer rules have a plan where more have one.
             if key <= known if answer else known <= key:
                 return answer
+        self.tell(f"is there a plan without {_some(rule.path for rule in self.rules if rule.path not in key)}?")
         self._answers[key] = self.any_plan(*self.free(kept))
         return self._answers[key]
 
@@ -220,6 +230,10 @@ class World:
         """Return a fleet for a question; None where there is none."""
         if not self.derived:
             return self._first(asked, self.builds(asked, opened))
+        by_cost = replace(asked, objective="capex")
+        parts = [] if opened else taken_apart(self.builds(asked, opened), Situation.of(by_cost))
+        if parts:
+            return self._best(self._over_parts(parts))
         wide = without(asked, self.shelf, (rule for rule in self.filters if rule.path in opened))
         if self._needs_real(wide):
             return self._first(asked, self.builds(asked, opened))
@@ -229,17 +243,19 @@ class World:
         """Return whether a shadow may be worse than its build.
 
         It has fewer pieces where a least number is asked; more of its nodes share a rack and are
-        lost with it; and in a pool its memory and drives are others than the build's.
+        lost with it; more sessions are lost with it; and in a pool its memory and drives are others than
+        the build's.
         """
         catalog, limits = self.shelf.catalog, asked.limits
         stored = {*catalog.dimms(), *catalog.drives()}
         pooled = Situation.of(asked).pooled and stored & {*limits.stock, *limits.maximum}
-        return bool(asked.fleet.spare_racks or pooled or (stored | {*catalog.nics()}) & set(limits.minimum))
+        warm = asked.service is not None and asked.service.rewarm_s is not None
+        return bool(asked.fleet.spare_racks or warm or pooled or (stored | {*catalog.nics()}) & set(limits.minimum))
 
     def _refined(self, asked: Scenario) -> Found | None:
         """Return a fleet of real builds, deriving those of a machine when its shadows would be bought."""
         shadows = self._shadows(asked)
-        real: dict[Machine, tuple[Build, ...]] = {}
+        real: dict[Machine, Sequence[Build]] = {}
         while True:
             builds = _distinct(build for found in real.values() for build in found)
             offered = [*builds, *(build for build in shadows if _machine(build) not in real)]
@@ -266,22 +282,40 @@ class World:
 
     def best(self, asked: Scenario, opened: frozenset[str]) -> Found | None:
         """Return the best fleet for a question by its own objective, proven and verified."""
-        best: Found | None = None
-        for problem in self.problems(asked, self.builds(asked, opened)):
-            below = best.rank[0] + 1 if best else None
-            try:
-                outcome = solve(problem, self.solver, self.left_s(), below)
-            except UnprovenError:
-                raise OutOfTimeError from None
-            if outcome.status == "feasible":
-                raise OutOfTimeError
-            if outcome.status == "optimal":
-                found = Found(problem, outcome.counts)
-                found = replace(found, rank=(*(goal.value for goal in outcome.goals), found.capex, found.nodes))
-                best = found if best is None or found.rank < best.rank else best
+        builds = self.builds(asked, opened)
+        parts = taken_apart(builds, Situation.of(asked))
+        best = self._best(self._over_parts(parts) if parts else self._one_by_one(asked, builds))
         if best is not None:
             verify(best.problem, best.counts)
         return best
+
+    def _best(self, outcomes: Iterable[tuple[Problem, Outcome]]) -> Found | None:
+        """Return the best of proven outcomes."""
+        best: Found | None = None
+        try:
+            for problem, outcome in outcomes:
+                if outcome.status == "feasible":
+                    raise OutOfTimeError
+                if outcome.status == "optimal":
+                    found = Found(problem, outcome.counts)
+                    found = replace(found, rank=(*(goal.value for goal in outcome.goals), found.capex, found.nodes))
+                    best = found if best is None or found.rank < best.rank else best
+        except UnprovenError:
+            raise OutOfTimeError from None
+        return best
+
+    def _over_parts(self, parts: Sequence[Parts]) -> Iterator[tuple[Problem, Outcome]]:
+        left_s = self.left_s()
+        yield Search(self.solver, None if left_s is None else time.monotonic() + left_s).run(parts)
+
+    def _one_by_one(self, asked: Scenario, builds: Sequence[Build]) -> Iterator[tuple[Problem, Outcome]]:
+        """Yield the best of each pool, as long as it is not worse than that of an earlier one."""
+        below: int | None = None
+        for problem in self.problems(asked, builds):
+            outcome = solve(problem, self.solver, self.left_s(), below)
+            if outcome.status == "optimal":
+                below = outcome.value + 1
+            yield problem, outcome
 
     def least(self, limits: Sequence[Limit], asked: Scenario, opened: frozenset[str]) -> dict[str, int] | None:
         """Return the least that `limits`, which `asked` has not, must allow together.
@@ -289,13 +323,21 @@ class World:
         One alone: the least that any fleet uses of it. Several: of the fleets whose overshoots,
         in thousandths of their limits, have the least sum, what the cheapest uses of each.
         """
+        builds = self.builds(asked, opened)
+        if len(limits) == 1 and limits[0].objective:
+            by_it = replace(asked, objective=limits[0].objective)
+            if taken_apart(builds, Situation.of(by_it)):
+                found = self.best(by_it, opened)
+                return None if found is None else {limits[0].path: self._told(limits[0], found)}
         best: tuple[tuple[int, ...], dict[str, int]] | None = None
-        for problem in self.problems(asked, self.builds(asked, opened), least=True):
+        for problem in self.problems(asked, builds, least=True):
             program = copy_of(make_program(problem))
             terms = [dict(limit.terms(program, problem)) for limit in limits]
             sums = terms[0]
             if len(limits) > 1:
                 sums = {self._over(program, limit, used): 1 for limit, used in zip(limits, terms, strict=True)}
+            if best is not None:
+                program.add_row("below", sums, "<=", best[0][0])
             values = self._least(program, sums)
             if values is None:
                 continue
@@ -305,11 +347,13 @@ class World:
                 program.add_row("least", sums, "<=", value)
                 values = self._least(program, own) or values
             rank = (value, sum(c * values[i] for i, c in own.items()))
-            plan = _found(problem, values)
-            used = ((limit, limit.used(self.scenario, problem, plan.counts)) for limit in limits)
-            told = {limit.path: max(amount, limit.asked(self.scenario)) for limit, amount in used}
+            told = {limit.path: self._told(limit, _found(problem, values)) for limit in limits}
             best = (rank, told) if best is None or rank < best[0] else best
         return best and best[1]
+
+    def _told(self, limit: Limit, found: Found) -> int:
+        """Return what a limit must allow for a fleet, and no less than it does."""
+        return max(limit.used(self.scenario, found.problem, found.counts), limit.asked(self.scenario))
 
     def _over(self, program: Any, limit: Limit, used: Mapping[int, int]) -> int:
         """Add what a limit is overshot by, in thousandths of it; return the variable."""
@@ -321,8 +365,18 @@ class World:
         return int(over)
 
 
+def _some(paths: Iterable[str]) -> str:
+    first, *rest = (*paths, "")
+    shown = [path for path in (first, *rest[:1]) if path]
+    return f"{', '.join(shown)} and {len(rest) - 2} more" if len(rest) > 2 else ", ".join(shown)
+
+
 def _bare(scenario: Scenario) -> Scenario:
-    return replace(scenario, tiers=replace(scenario.tiers, dram="none", nvme="none", placement="local"))
+    load = scenario.workload
+    # Nothing is loaded and nothing lost: as if each session were still in GPU memory.
+    rates = load.rates and replace(load.rates, cold_fraction=Fraction(0), in_gpu_fraction=Fraction(1))
+    tiers = replace(scenario.tiers, dram="none", nvme="none", placement="local")
+    return replace(scenario, tiers=tiers, workload=replace(load, rates=rates))
 
 
 def _can_grow(build: Build) -> bool:
@@ -346,10 +400,23 @@ def _filled(build: Build, catalog: Catalog) -> Build:
     return replace(build, dimm=dimm, dimms=chassis.dimm_slots, drive=drive, drives=bays)
 
 
+def _united(cells: Sequence[Sequence[Build]]) -> Sequence[Build]:
+    """Return the builds of all cells once each; unlisted where none of them is listed yet."""
+    cells = [cell for cell in cells if cell]
+    if len(cells) == 1 and isinstance(cells[0], Offers):
+        return cells[0]
+    offers = [cell for cell in cells if type(cell) is Offers]
+    if not offers or len(offers) < len(cells):
+        return _distinct(build for cell in cells for build in cell)
+    # Cells share their cores, so one that is in two of them is the same.
+    ways = {way.core: way for offer in offers for way in offer.ways}
+    return Offers(list(ways.values()), offers[0].at, offers[0].pricing)
+
+
 def _distinct(builds: Iterable[Build]) -> list[Build]:
-    """Return builds once each, in canonical order: cells may overlap, and a name does not say how many fabric cards."""
-    found = {(build.name, build.core.fabric_nics): build for build in builds}
-    return [found[key] for key in sorted(found)]
+    """Return builds once each, in canonical order: cells may overlap."""
+    found = {build.name: build for build in builds}
+    return [found[name] for name in sorted(found)]
 
 
 def _machine(build: Build) -> Machine:

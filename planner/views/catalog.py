@@ -151,7 +151,7 @@ def _values(part: Any, above: str = "") -> Iterator[tuple[str, Any, Evidence | N
     for field in fields(part):
         value = getattr(part, field.name)
         key = file_key(field.name)
-        if field.name in ("id", "name", "note", "source", "evidence", "kind") or value is None:
+        if field.name in ("id", "name", "note", "source", "evidence", "kind", "inside") or value is None:
             continue
         if field.name in ("regions", "export_barred") and not value:
             continue

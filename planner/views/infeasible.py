@@ -6,9 +6,9 @@ import shlex
 from collections.abc import Iterator
 from typing import Any
 
-from planner.relax import Diagnosis, Shortfall, WayOut
+from planner.relax import Diagnosis, Held, Shortfall, WayOut
 from planner.render.report import Report, Table, Text
-from planner.units import format_money
+from planner.units import format_bytes, format_money
 
 
 def infeasible_report(found: Diagnosis) -> Report:
@@ -18,6 +18,8 @@ def infeasible_report(found: Diagnosis) -> Report:
         blocks.append(_conflict_table(found))
     if found.shortfalls:
         blocks.append(_shortfall_table(found))
+    if found.held and found.held.users:
+        blocks.append(_held_table(found.held))
     ways = _ways_table(found)
     if found.ways_out:
         blocks.append(ways)
@@ -62,6 +64,8 @@ def _answer(found: Diagnosis) -> Iterator[str]:
         yield f"Cheapest way out: {best.words}, for {format_money(best.capex_cents, found.currency)}."
     if found.ways_out and all(len(way.rules) > 1 for way in found.ways_out):
         yield "No single rule's giving way is enough: without this conflict there is another."
+    if found.held:
+        yield _held_words(found.held)
     for paths in found.further:
         yield f"A further conflict: {', '.join(paths)}."
 
@@ -75,6 +79,31 @@ def _shortfall_table(found: Diagnosis) -> Table:
     rows = [(one.path, *one.words, "yes" if one.enough else "no, others too") for one in found.shortfalls]
     right = ("asked", "needed", "short")
     return Table(("rule", *right, "enough alone"), rows, "Shortfalls, the smallest first", right=right)
+
+
+_TIERS = {"hbm": "GPU memory, sessions in flight", "dram": "host memory", "nvme": "drives"}
+
+
+def _held_words(held: Held) -> str:
+    if not held.users:
+        return "With no rule bent not even one user's sessions can be held."
+    most = "" if held.sure else "at least "
+    sessions = f"{held.sessions:,} of {held.asked_sessions:,} sessions"
+    users = f"{held.users:,} of {held.asked_users:,} users"
+    return f"With no rule bent {most}{sessions} can be held, those of {users}: --set workload.users={held.users}"
+
+
+def _held_table(held: Held) -> Table:
+    rows = [
+        (what, f"{asked:,}", f"{have:,}", f"{asked - have:,}")
+        for what, asked, have in (
+            ("users", held.asked_users, held.users), ("open sessions", held.asked_sessions, held.sessions)
+        )
+    ]  # fmt: skip
+    for name, (asked, have) in held.tier_bytes.items():
+        rows.append((_TIERS[name], format_bytes(asked), format_bytes(have), format_bytes(asked - have)))
+    right = ("asked", "can be held", "short")
+    return Table(("load", *right), rows, "What can be held with no rule bent", right=right)
 
 
 def _ways_table(found: Diagnosis) -> Table:
@@ -107,6 +136,7 @@ def diagnosis_data(found: Diagnosis) -> dict[str, Any]:
         "further_conflicts": [list(paths) for paths in found.further],
         "feasible_without_rules": not found.hopeless,
         "shortfalls": [_shortfall_data(one) for one in found.shortfalls],
+        "held": found.held and _held_data(found.held),
         "ways_out": [_way_data(way, found.currency) for way in found.ways_out],
         "why": list(found.why),
         "unpriced": list(found.unpriced),
@@ -124,6 +154,20 @@ def _shortfall_data(one: Shortfall) -> dict[str, Any]:
         "short": short,
         "short_share": float(one.share),
         "enough_alone": one.enough,
+    }
+
+
+def _held_data(held: Held) -> dict[str, Any]:
+    return {
+        "users": held.users,
+        "open_sessions": held.sessions,
+        "asked_users": held.asked_users,
+        "asked_open_sessions": held.asked_sessions,
+        "tiers": {
+            name: {"asked_bytes": asked, "held_bytes": have, "short_bytes": asked - have}
+            for name, (asked, have) in held.tier_bytes.items()
+        },
+        "most": held.sure,
     }
 
 

@@ -12,6 +12,7 @@ from planner.render.report import Report, Table, Text
 from planner.units import format_bytes, format_money, format_rate, format_share, format_watts
 from planner.views.bom import bom_data, bom_table
 from planner.views.demand import demand_data, demand_sums, steps_table
+from planner.views.worth import worth_data, worth_tables
 
 
 def plan_report(plan: Plan, reference: str | None = None) -> Report:
@@ -21,6 +22,7 @@ def plan_report(plan: Plan, reference: str | None = None) -> Report:
         *(steps_table(one.demand, one.name) for one in plan.services),
         _mix_table(plan),
         _rows_table(plan),
+        *worth_tables(plan),
         _cost_table(plan),
         Text(list(_price_words(plan)), "Prices"),
         Text(list(_beside(plan)), "Beside it"),
@@ -90,6 +92,7 @@ def format_amount(value: int, check: Check, currency: str) -> str:
     formats: dict[str, Callable[[int], str]] = {
         "B": format_bytes,
         "B/s": format_rate,
+        "B/day": lambda amount: f"{format_bytes(amount)}/day",
         "W": format_watts,
         "cents": lambda cents: format_money(cents, currency),
     }
@@ -100,10 +103,10 @@ def format_amount(value: int, check: Check, currency: str) -> str:
 def _rows_table(plan: Plan) -> Table:
     rows = []
     for check in plan.checks:
-        used = f"{check.need / check.have:.1%}" if check.have and check.kind != "first_token" else "met"
+        used = f"{check.need / check.have:.1%}" if check.have and check.unit != "ms" else "met"
         need = format_amount(check.need, check, plan.cost.currency)
         have = format_amount(check.have, check, plan.cost.currency)
-        if check.kind == "first_token":
+        if check.unit == "ms":
             need, have = "-", f"{check.have:,} ms to spare"
         rows.append((check.words, need, have, used, "<- binding" if check.binding else ""))
     lost = f" (with {plan.spare_groups} group(s) lost)" if plan.spare_groups else ""
@@ -165,6 +168,8 @@ def _beside(plan: Plan) -> Iterator[str]:
     if plan.spare_cents is not None:
         share = plan.spare_cents / max(1, plan.cost.capex_total)
         yield f"spare groups cost {format_money(plan.spare_cents, money)} ({share:.0%} of the total)"
+    for one in plan.services:
+        yield from _rewarm_words(one)
     if plan.runner_up is not None:
         more = plan.runner_up.capex_cents - plan.cost.capex_total
         yield (
@@ -180,6 +185,14 @@ def _beside(plan: Plan) -> Iterator[str]:
         less = sum(cents for _, cents in alone) - plan.cost.capex_total
         than = "less than" if less >= 0 else "more than"
         yield f"together {format_money(abs(less), money)} {than} each alone under the same limits: {words}"
+
+
+def _rewarm_words(one: ServicePlan) -> Iterator[str]:
+    lost = one.rewarm
+    if lost is not None:
+        whose = f" of {one.name}" if one.name else ""
+        until = "the rest never catches up" if lost.seconds is None else f"the rest needs {lost.seconds:,} s for them"
+        yield f"if a group{whose} is lost, {lost.tokens:,} tokens of contexts come back to be prefilled: {until}"
 
 
 def _next_steps(plan: Plan, name: str) -> Iterator[str]:
@@ -217,6 +230,11 @@ def plan_data(plan: Plan) -> dict[str, Any]:
         "bom": bom_data(plan),
         "constraints": [_check_data(check) for check in plan.checks],
         "demand": demand_data(plan.demand) if len(plan.services) == 1 else demand_sums(plan.services),
+        "rewarm": [
+            {"service": one.name or None, "tokens": one.rewarm.tokens, "seconds": one.rewarm.seconds}
+            for one in plan.services
+            if one.rewarm is not None
+        ],
         "services": [_service_data(plan, one) for one in plan.services if one.name],
         "cost": {
             "currency": money,
@@ -310,6 +328,7 @@ def _group_data(group: NodeGroup) -> dict[str, Any]:
         "power_w": group.power_w,
         "rack_units": group.rack_units,
         "unit_cost": group.unit_cents / 100,
+        "load_or_recompute": [worth_data(tier) for tier in group.worth],
         "knife_edge": group.edge and {
             "sessions_per_pool": group.edge.sessions,
             "other_sessions_per_pool": group.edge.other_sessions,

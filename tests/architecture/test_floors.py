@@ -18,16 +18,18 @@ ROOT = Path(__file__).parents[2]
 FLOORS = [
     *("errors", "units", "datafiles", "evidence", "dominance", "interrupts", "lazy"),
     *("registry", "documents", "fields", "program", "duality"),
-    *("attention", "paging", "prices", "profiles", "engines", "enginelogs", "reading", "workload"),
-    *("hardware", "scenario", "split_scenario", "models", "topology", "assembly", "eligibility", "kvcache", "layout"),
-    *("weights", "budget", "pool", "copies", "doubts", "importing"),
-    *("catalog_checks", "loading", "owned", "layering", "setting_paths", "scenario_checks", "scenario_services"),
-    *("scenario_files", "schema"),
-    *("demand", "build", "service", "cores", "costs", "problem", "constraints", "objectives", "plan"),
+    *("attention", "paging", "prices", "profiles", "throughput", "engines", "enginelogs", "reading", "gaps"),
+    *("placement", "workload"),
+    *("wiring", "hardware", "scenario", "split_scenario", "models", "topology", "assembly", "eligibility", "kvcache"),
+    *("layout", "weights", "budget", "pool", "copies", "doubts", "importing"),
+    *("catalog_checks", "loading", "owned", "throughput_files", "layering", "setting_paths", "scenario_checks"),
+    *("scenario_services", "scenario_files", "schema"),
+    *("demand", "flows", "build", "work", "service", "measured", "rates", "cores", "costs", "problem"),
+    *("constraints", "worth", "objectives", "plan"),
     *("halves", "candidates", "joint", "formulation", "verify", "solvers", "solve", "separation", "proof"),
     *("caveats", "edges"),
     *("answer", "planning", "split", "relax"),
-    *("questions", "render", "views", "cli", "__main__"),
+    *("questions", "render", "drawing", "views", "cli", "__main__"),
 ]
 MOST_LINES = 500
 MOST_LINES_OF_A_FUNCTION = 60

@@ -108,5 +108,5 @@ def test_scenario_that_the_loader_refuses(change: dict[str, Any]) -> None:
 def test_no_internal_field_and_no_docstring_leaks(name: str) -> None:
     text = schema_text(name)
     assert "Attributes\\n---" not in text
-    for word in ("evidence", "resolved", "applied"):
+    for word in ("evidence", "resolved", "applied", "inside"):
         assert f'"{word}": {{' not in text

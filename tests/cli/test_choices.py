@@ -118,7 +118,8 @@ def test_absent_and_unknown_solver(command: Command) -> None:
 
 
 @pytest.mark.skipif(importlib.util.find_spec("ortools") is None, reason="the extra 'prove'")
-def test_exactly_proven(command: Command) -> None:
-    done = command("plan", "report-real", "--prove", "-f", "json")
+@pytest.mark.parametrize("name", ["report-real", "pooled-deepseek"])
+def test_exactly_proven(command: Command, name: str) -> None:
+    done = command("plan", name, "--prove", "-f", "json")
     assert done.code == 0
     assert done.data["provenance"]["proof"].startswith("exactly proven: CP-SAT")

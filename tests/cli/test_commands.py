@@ -21,6 +21,7 @@ REPORTS = {
     "nodes over": ("nodes", "report-exact", "--over", "workload.users=100,200"),
     "compare over": ("compare", "report-exact", "--over", "workload.users=100..200:100"),
     "compare variants": ("compare", "report-exact", "--variants", "bf16"),
+    "explain": ("explain", "report-exact"),
     "pareto": ("pareto", "report-exact", "--over", "nodes,capex"),
     "alternatives": ("alternatives", "report-exact", "--within", "5%"),
     "demand": ("demand", "report-real"),

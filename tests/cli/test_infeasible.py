@@ -32,6 +32,22 @@ CASES = {
     "budget": (("limits.budget=USD 100k",), {"limits.budget"}),
     "stock": (("gpus=h200-sxm", "limits.stock.h200-sxm=7"), {"fleet.gpus", "limits.stock.h200-sxm"}),
     "layout": (("serving.layouts=tp1",), {"serving.layouts"}),
+    "vendors": (("fleet.vendors=[AMD]",), {"fleet.vendors"}),
+    "without": (("fleet.without_vendors=[NVIDIA, AMD]",), {"fleet.without_vendors"}),
+    "region": (("fleet.region=CN", "fleet.gpus=[b300]"), {"fleet.region", "fleet.gpus"}),
+    "delivery": (("limits.deliver_by=2026-12-05",), {"limits.deliver_by"}),
+    "late parts": (("limits.deliver_by=2026-12-05", "limits.lead_time=60 d"), {"limits.deliver_by"}),
+    "racks": (("limits.racks=1", "limits.rack_power=13 kW", "gpus=h200-sxm"), {"limits.racks"}),
+    "spares": (("fleet.spare_nodes=2", "fleet.max_nodes=2"), {"fleet.spare_nodes", "fleet.max_nodes"}),
+    "minimum": (
+        ("limits.minimum.b300=17", "fleet.max_nodes=2", "gpus=b300"),
+        {"limits.minimum.b300", "fleet.max_nodes"},
+    ),
+    "sustained": (("limits.sustained_power=5 kW",), {"limits.sustained_power"}),
+    "four at once": (
+        ("gpus=h200-sxm", "fleet.max_nodes=1", "limits.power=10 kW", "fleet.without_vendors=[Supermicro]"),
+        {"limits.power"},
+    ),
 }
 
 
@@ -43,12 +59,34 @@ def test_json_names_the_conflict_and_the_ways_out(command: Command, sets: tuple[
     data = done.data
     assert (data["status"], data["conflict_minimal"], data["not_tried"]) == ("infeasible", True, [])
     assert {rule["rule"] for rule in data["conflict"]} == conflict
-    assert {way["rules"][0] for way in data["ways_out"]} == conflict
+    # Each way out has a rule of the conflict, and each rule of the conflict a way out.
+    assert {rule for way in data["ways_out"] for rule in way["rules"]} >= conflict
+    assert all(conflict & set(way["rules"]) for way in data["ways_out"])
     for way in data["ways_out"]:
         pasted = [word for text in way["set"] for word in ("--set", text)]
         plan = command(*PLAN, *given, *pasted, "-f", "json")
         assert (plan.code, plan.data["cost"]["capex_total"]) == (0, way["capex_total"])
         assert plan.data["n_nodes"] == way["n_nodes"]
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "conflict"),
+    [
+        ("qwen3-235b", "fleet.max_nodes=1", ["fleet.spare_groups", "fleet.max_nodes"]),
+        ("pooled-deepseek", "limits.budget=USD 150k", ["limits.budget"]),
+        ("report-real", "fleet.vendors=[AMD]", ["fleet.vendors"]),
+    ],
+)
+def test_every_shipped_scenario_is_diagnosed_to_the_end(
+    command: Command, name: str, text: str, conflict: list[str]
+) -> None:
+    data = command("plan", name, "--set", text, *LONG, "-f", "json").data
+    assert ([rule["rule"] for rule in data["conflict"]], data["not_tried"]) == (conflict, [])
+    assert data["conflict_minimal"]
+    way = data["ways_out"][0]
+    pasted = [word for change in way["set"] for word in ("--set", change)]
+    plan = command("plan", name, "--set", text, *pasted, "-f", "json")
+    assert (plan.code, plan.data["cost"]["capex_total"]) == (0, way["capex_total"])
 
 
 def test_why_no_build_can_host_a_session(command: Command) -> None:

@@ -1,4 +1,4 @@
-"""Ctrl-C: the best plan so far and its gap, or a clean end; nothing is left behind."""
+"""Ctrl-C or SIGTERM: the best plan so far and its gap, or a clean end; nothing is left behind."""
 
 from __future__ import annotations
 
@@ -65,8 +65,9 @@ def start(script: str, *words: str, folder: Path) -> subprocess.Popen[str]:
         signal.signal(signal.SIGINT, before)
 
 
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 @pytest.mark.parametrize("solver", ["highs", "cbc"])
-def test_a_solver_ends_with_its_best(solver: str, tmp_path: Path) -> None:
+def test_a_solver_ends_with_its_best(solver: str, number: signal.Signals, tmp_path: Path) -> None:
     process = start(HARD, solver, folder=tmp_path)
     assert process.stderr is not None
     assert process.stderr.readline() == "ready\n"
@@ -74,7 +75,7 @@ def test_a_solver_ends_with_its_best(solver: str, tmp_path: Path) -> None:
     assert process.poll() is None
     assert [each.name[:8] for each in tmp_path.iterdir()] == ["planner-"]
     stopped = time.monotonic()
-    process.send_signal(signal.SIGINT)
+    process.send_signal(number)
     out, err = process.communicate(timeout=20)
     assert (process.returncode, out, err) == (0, "feasible True True\n", "")
     assert time.monotonic() - stopped < 5
@@ -87,6 +88,17 @@ def ended(turn: int, how: str, folder: Path) -> tuple[int, str, str]:
     assert "Traceback" not in err
     assert list(folder.iterdir()) == []
     return process.returncode, out, err
+
+
+def test_sigterm_leaves_nothing_behind(tmp_path: Path) -> None:
+    # Whatever it meets, at work or before it: no folder is left, and no traceback.
+    for wait_s in (0.3, 1.5, 2.5):
+        process = start("from planner.cli import main; main(['plan', 'pooled-deepseek'])", folder=tmp_path)
+        time.sleep(wait_s)
+        process.send_signal(signal.SIGTERM)
+        _, err = process.communicate(timeout=60)
+        assert "Traceback" not in err
+        assert list(tmp_path.iterdir()) == []
 
 
 def test_before_any_plan(tmp_path: Path) -> None:

@@ -25,7 +25,7 @@ def test_json_adds_up_over_services(command: Command) -> None:
     for state, total in data["demand"]["sessions"].items():
         assert sum(one["demand"]["sessions"][state] for one in services) == total
     power = next(row for row in data["constraints"] if row["kind"] == "power")
-    assert (power["service"], power["have"]) == (None, 60_000)
+    assert (power["service"], power["have"]) == (None, 64_000)
     assert power["need"] == data["power_w"]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from fractions import Fraction
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,7 @@ from planner.formulation.builder import to_lp_text
 from planner.formulation.rows import make_program
 from planner.hardware import Quantity, System
 from planner.problem import Problem, Situation
-from planner.scenario import Fleet, Limits, Owned, Tiers
+from planner.scenario import Fleet, Limits, Owned, Service, Tiers
 from planner.units import Money
 from tests.unit import tiny
 
@@ -37,6 +38,9 @@ SCENARIOS = {
     "maximum": tiny.scenario(limits=Limits(maximum={"cable": 7})),
     "sustained": tiny.scenario(limits=Limits(sustained_power_w=3500)),
     "spare_racks": tiny.scenario(fleet=Fleet(spare_racks=1)),
+    "rewarm": tiny.scenario(
+        service=Service(decode_tokens_per_s=50, first_token_s=Fraction(1), rewarm_s=Fraction(1, 10))
+    ),
     "owned": tiny.scenario(fleet=Fleet(owned=(Owned(name="old", count=3),))),
     "racks": tiny.scenario(limits=Limits(racks=2)),
     "dram_pool": tiny.scenario(tiers=POOLED, fleet=Fleet(spare_groups=1)),
@@ -86,6 +90,13 @@ def test_program_of_a_rule(kind: str, golden: Golden) -> None:
     text = to_lp_text(program, problem.capex_terms_of(program))
     assert any(row.name.partition("_")[2].startswith(kind) for row in program.rows)
     golden(f"lp/{kind}.lp", text)
+
+
+def test_two_racks_lost_have_a_golden_program(golden: Golden) -> None:
+    problem = tiny.problem(tiny.scenario(fleet=Fleet(spare_racks=2)), (8, 12))
+    low, high = problem.builds
+    program = make_program(replace(problem, builds=(replace(low, racks_per=1), high)))
+    golden("racks/two_lost.lp", to_lp_text(program, problem.capex_terms_of(program)))
 
 
 def test_every_rule_has_a_program_and_every_program_a_rule(update_golden: bool) -> None:

@@ -26,7 +26,7 @@ from fractions import Fraction
 from functools import cache, cached_property
 
 from tests.oracle.instances import GB, GIB
-from tests.oracle.legal import LegalBuilds, Own, session_size
+from tests.oracle.legal import LegalBuilds, Own, prefix_length, session_size
 
 MOST_STEPS, MOST_GROUPS = 1_500, 9
 
@@ -156,10 +156,30 @@ class Oracle(LegalBuilds):
         pieces = parts_of(fleet) if limits.minimum else {}
         if any(pieces.get(name, 0) < least for name, least in limits.minimum.items()):
             return False
+        if not self.warm_in_time(fleet):
+            return False
         needs = self.needs(fleet[0].kv, fleet[0].tp) if fleet else (1, 0, 0)
         for give, need in zip(("reach", "dram_gib", "drive_gb"), needs, strict=True):
             gives = [getattr(b, give) for b in fleet]
             if any(sum(gives) - sum(gives[i] for i in lost) < need for lost in self.failures(fleet)):
+                return False
+        return True
+
+    def warm_in_time(self, fleet: tuple[Own, ...]) -> bool:
+        """Return whether, whichever group is lost, the rest prefills its contexts again beside its own prompts."""
+        load, promised, people = self.scenario.workload, self.scenario.service, self.people
+        if promised is None or promised.rewarm_s is None or not people.turns_per_s:
+            return True
+        parts, own = max(1, people.in_flight), load.context.planned_tokens - prefix_length(self.scenario)
+        spare = max(self.scenario.fleet.spare_groups, self.scenario.fleet.spare_nodes)
+        for lost in set(fleet):
+            hosted = Fraction(lost.reach, parts)
+            if spare:
+                hosted = hosted * people.open / (hosted + people.open)
+            # No TTL is drawn, so that all sessions may come back.
+            tokens = math.ceil(hosted * own)
+            need = math.ceil(people.turns_per_s * self.prompt_tokens() + tokens / promised.rewarm_s)
+            if sum(build.prefill for build in fleet) - lost.prefill < need:
                 return False
         return True
 
@@ -173,11 +193,7 @@ class Oracle(LegalBuilds):
                 tuple(sorted(set(lost))) for lost in itertools.combinations(nodes, min(len(nodes), rules.spare_nodes))
             }
         if rules.spare_racks:
-            # Whatever nodes may share a rack: no more than the class of each of them says.
-            for size in range(1, len(fleet) + 1):
-                for inside in itertools.combinations(every, size):
-                    if all(fleet[i].racks_per >= size for i in inside):
-                        yield inside
+            yield from contents_of_racks(tuple(b.racks_per for b in fleet), rules.spare_racks)
 
     def allowed(self, fleet: tuple[Own, ...], totals: Totals) -> bool:
         limits, rules = self.scenario.limits, self.scenario.fleet
@@ -258,6 +274,22 @@ class _Search:
         if self.answer.best is not None and oracle.value(least) > self.answer.best:
             return False
         return oracle.allowed(fleet, least)
+
+
+@cache
+def contents_of_racks(classes: tuple[int, ...], racks: int) -> tuple[tuple[int, ...], ...]:
+    """Return all that so many racks may hold together, as places: in one no more than the class of each in it says."""
+    every = range(len(classes))
+    one = {
+        frozenset(inside)
+        for size in range(1, len(classes) + 1)
+        for inside in itertools.combinations(every, size)
+        if all(classes[i] >= size for i in inside)
+    }
+    found = {frozenset[int]()}
+    for _ in range(racks):
+        found = {some | more for some in found for more in (*one, frozenset())}
+    return tuple(tuple(sorted(inside)) for inside in found)
 
 
 @cache

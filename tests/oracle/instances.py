@@ -72,7 +72,7 @@ def make_instance(seed: int) -> Instance:
     cluster = _cluster(rng)
     book = _book(rng, parts, cluster)
     catalog = Catalog(parts, {"book": book}, cluster, SourceList())
-    engines = EngineShelf({"engine": _engine(rng, memory)}, {"cache": _cache(rng)})
+    engines = EngineShelf({"engine": _engine(rng, memory, Random(f"speed of {seed}"))}, {"cache": _cache(rng)})
     shelf = Shelf(catalog, {"model": _model(rng)}, engines)
     return Instance(seed, scenario_of(rng, pooled, parts), shelf)
 
@@ -150,12 +150,15 @@ def _paging(memory: Random) -> PagingRules:
     )
 
 
-def _engine(rng: Random, memory: Random) -> Engine:
+def _engine(rng: Random, memory: Random, speed: Random) -> Engine:
     reserved = _maybe(memory, 0.35)
     runtime = _runtime(rng, memory, reserved)
     service = ServiceRates(
-        prefill_fraction=_share(rng, 30, 60), decode_fraction=_share(rng, 40, 80),
+        compute_fraction=_share(rng, 30, 60), bandwidth_fraction=_share(rng, 40, 80),
         load_ceiling_fraction=_share(rng, 50, 100), step_floor_s=Fraction(rng.randint(0, 8), 1000),
+        attention_fraction=_share(speed, 30, 70), fabric_fraction=_share(speed, 50, 90),
+        decode_ceiling_fraction=_share(speed, 80, 100), layer_floor_s=Fraction(speed.randint(0, 100), 10**6),
+        stream_passes=speed.randint(0, 20), latent_tile=64,
     )  # fmt: skip
     formats = tuple(FormatRule(format=name, families=("gqa",), architectures=("a", "b")) for name in ("fp8", "bf16"))
     weights = (
@@ -178,6 +181,7 @@ def _cache(rng: Random) -> Cache:
         host_fraction=_share(rng, 60, 95), staging_prefixes=rng.randint(0, 3),
         host_link_fraction=_share(rng, 20, 90), drive_read_fraction=_share(rng, 30, 90),
         drive_write_fraction=_share(rng, 30, 90), load_ceiling_fraction=_share(rng, 50, 100),
+        write_amplification=Fraction(rng.randint(100, 150), 100),
     )  # fmt: skip
 
 
@@ -238,7 +242,7 @@ def _drive(rng: Random, name: str, role: str) -> Drive:
     return Drive(
         id=name, name="N", vendor="V", role=role, form_factors=("u2",), capacity_bytes=rng.randint(16, 60) * GB,  # type: ignore[arg-type]
         read_bytes_per_s=rng.randint(2, 14) * GB // 2, write_bytes_per_s=rng.randint(2, 20) * GB // 10,
-        dwpd=Fraction(1), power_w=rng.randint(5, 25),
+        dwpd=Fraction(rng.randint(1, 30), 10), power_w=rng.randint(5, 25),
     )  # fmt: skip
 
 
@@ -346,7 +350,8 @@ def scenario_of(rng: Random, pooled: bool, parts: dict[str, dict[str, Part]]) ->
         name="random", title="Random", model="model", workload=workload,
         serving=Serving(
             engines=("engine",), weights=rng.choice((("bf16",), ("fp8",), ("bf16", "fp8"))), kv_formats=formats,
-            layouts=layouts,
+            layouts=layouts, placement="sticky" if _maybe(rng, 0.1) else "balanced",
+            overflow_fraction=_share(rng, 1, 30),
         ),
         tiers=tiers, service=service,
         fleet=Fleet(
@@ -375,6 +380,8 @@ def _workload(rng: Random) -> Workload:
         rates = Rates(
             turns_per_hour=Fraction(rng.randint(10, 400)), new_tokens=rng.randint(100, 2_000),
             answer_tokens=rng.randint(50, 500), cold_fraction=_share(rng, 0, 60),
+            in_gpu_fraction=_share(rng, 0, 40) if _maybe(rng, 0.3) else Fraction(0),
+            hours_per_day=Fraction(rng.randint(1, 24)),
         )  # fmt: skip
     return Workload(
         users=rng.randint(2, 24), sessions_per_user=per_user, active_per_user=rng.randint(0, per_user),

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import date
 from fractions import Fraction
+from functools import cache
 
 from planner.build import Build
 from planner.engines import Cache
@@ -66,6 +67,7 @@ class Own:
     dram_gib: int
     drive_gb: int
     market: tuple[tuple[str, int], ...]
+    prefill: int = 0
 
 
 def key_of(build: Build) -> Key:
@@ -82,10 +84,19 @@ def key_of(build: Build) -> Key:
 def count_people(scenario: Scenario) -> People:
     load, tiers = scenario.workload, scenario.tiers
     total, active = load.users * load.sessions_per_user, load.users * load.active_per_user
-    duty = 1 if load.duty_fraction is None else load.duty_fraction
+    duty: Fraction | int = 1 if load.duty_fraction is None else load.duty_fraction
+    promised = scenario.service
+    if load.duty_fraction is None and load.rates and promised:
+        # Little's law: turns per second times the seconds of each at the promised speed.
+        each = promised.first_token_s + Fraction(load.rates.answer_tokens, promised.decode_tokens_per_s)
+        duty = min(Fraction(1), load.rates.turns_per_hour / 3600 * each)
     flying = load.in_flight if load.in_flight is not None else active * duty
     warm = math.ceil((total - active) * (load.warm_fraction or 0))
-    kept = active + warm + math.ceil((total - active - warm) * load.retained_fraction)
+    kept = (
+        active
+        + warm
+        + math.ceil((total - active - warm) * (1 if load.retained_fraction is None else load.retained_fraction))
+    )
     spilled = kept - active - (0 if tiers.dram == "none" else warm)
     return People(
         open=total,
@@ -177,6 +188,30 @@ class Way:
         return self.gpus // (self.tp * self.pp)
 
 
+@cache
+def most_given(total: int, in_flight: int, slots: int, most: Fraction) -> int:
+    """Return the most sessions that one pool may be given, each weight of the binomial made from the one before."""
+
+    def waits(sessions: int) -> bool:
+        # In whole numbers: weights of the binomial times total ** in_flight.
+        weight, wait = (total - sessions) ** in_flight, 0
+        if sessions == total:
+            return in_flight - slots > most * in_flight
+        for x in range(1, in_flight + 1):
+            weight = weight * (in_flight - x + 1) * sessions // (x * (total - sessions))
+            wait += max(0, x - slots) * weight
+        return wait * total > most * in_flight * sessions * total**in_flight
+
+    few = [sessions for sessions in range(1, total + 1) if not waits(sessions)] if total <= 60 else []
+    if total <= 60:
+        return max(few, default=0)
+    low, high = 0, total
+    while low < high:
+        middle = (low + high + 1) // 2
+        low, high = (middle, high) if not waits(middle) else (low, middle - 1)
+    return low
+
+
 class LegalBuilds:
     """The legal builds of one instance."""
 
@@ -224,7 +259,7 @@ class LegalBuilds:
             makers = {gpu.vendor, chassis.vendor, system.vendor if system else gpu.vendor} - {"any"}
             mine = system is not None and system.id in self.owned
             if mine:
-                makers = set(fleet.vendors)
+                makers = set()
             if makers & set(fleet.without_vendors) or (fleet.vendors and makers - set(fleet.vendors)):
                 continue
             if not mine and fleet.gpus and gpu.id not in fleet.gpus:
@@ -232,7 +267,8 @@ class LegalBuilds:
             for weights in serving.weights:
                 if weights == "fp8" and gpu.architecture != "a":
                     continue
-                for kv in serving.kv_formats:
+                # The engine of the instances writes no others.
+                for kv in (kv for kv in serving.kv_formats if kv in ELEMENT):
                     for nodes in fleet.group_nodes:
                         for tp, pp in self.layouts(chassis.n_gpus, nodes):
                             for fabric in self.fabric_cards(chassis.n_gpus, nodes):
@@ -247,19 +283,19 @@ class LegalBuilds:
         return sum(max(wanted.get(name, 0), inside.get(name, 0)) for name in {**wanted, **inside})
 
     def layouts(self, per_node: int, nodes: int) -> Iterator[tuple[int, int]]:
-        if self.scenario.serving.layouts == ("any",):
-            if nodes > 1:
-                yield per_node, nodes
-            else:
-                yield from ((tp, 1) for tp in (1, 2, 4) if per_node % tp == 0)
-            return
+        found: dict[tuple[int, int], None] = {}
         for text in self.scenario.serving.layouts:
+            if text == "any":
+                every = [(per_node, nodes)] if nodes > 1 else [(tp, 1) for tp in (1, 2, 4) if per_node % tp == 0]
+                found |= dict.fromkeys(every)
+                continue
             degrees = {word[:2]: int(word[2:]) for word in text.split("-")}
             tp, pp = degrees.get("tp", 1), degrees.get("pp", 1)
             if (nodes == 1 and per_node % (tp * pp) == 0) or (
                 nodes > 1 and tp * pp == nodes * per_node and tp <= per_node
             ):
-                yield tp, pp
+                found[tp, pp] = None
+        yield from found
 
     def fabric_cards(self, per_node: int, nodes: int) -> set[int]:
         if nodes > 1:
@@ -357,6 +393,7 @@ class LegalBuilds:
         gib = self.tier_gib(dimms * dimm.capacity_bytes, size)
         gb = math.floor((drives * drive.capacity_bytes if drive else 0) * self.cache.space_fraction / GB)
         reach = min(core, self.memory_reach(way, size, gib), self.drive_reach(way, size, gb, drive, drives))
+        reach = min(reach, self.traffic_reach(way, size, cpu, dimm, dimms))
         if reach < 1 or not self.in_time(way, size, drive, drives):
             return None
         stocked = [*parts, *([(way.system.id, 1)] if way.system else [])]
@@ -373,6 +410,7 @@ class LegalBuilds:
             fabric_ports=way.nodes * way.fabric * ports[cluster.fabric_nic],
             dram_gib=max(0, gib) * way.nodes, drive_gb=gb * way.nodes,
             market=tuple((name, count * way.nodes) for name, count in (bought if mine else stocked)),
+            prefill=math.floor(self.prefill_rate(way) * self.engine.service.load_ceiling_fraction),
         )  # fmt: skip
 
     def comes_in_time(self, name: str) -> bool:
@@ -408,24 +446,56 @@ class LegalBuilds:
         if slots == 0:
             return 0
         flying = Fraction(people.in_flight, people.open)
-        bounds = [self.all_parts, self.most(slots, flying)]
+        given = scenario.serving
+        if people.in_flight and given.placement == "sticky":
+            each = most_given(people.open, people.in_flight, slots // way.replicas, given.overflow_fraction)
+            bounds = [self.all_parts, self.most(way.replicas * each, Fraction(1))]
+        else:
+            bounds = [self.all_parts, self.most(slots, flying)]
         turns = people.turns_per_s / people.open
         rates, ceiling = scenario.workload.rates, self.cache.load_ceiling_fraction
         if scenario.service is not None and people.in_flight:
             bounds.append(self.most(self.decode_slots(way), flying))
         if turns:
             flops = self.prefill_rate(way) * self.engine.service.load_ceiling_fraction
-            bounds.append(
-                self.most(math.floor(flops), turns * (rates.new_tokens + Fraction(self.cache.chunk_tokens, 2)))
-            )
+            where = self.where()
+            loaded = where["dram"] + where["nvme"]
+            bounds.append(self.most(math.floor(flops), turns * self.prompt_tokens()))
             if self.offloads():
                 links = way.nodes * self.links(way) * self.cache.host_link_fraction * ceiling
-                bounds.append(self.most(math.floor(links), turns * size.resume))
+                bounds.append(self.most(math.floor(links), turns * loaded * size.resume))
+                stored = (rates.new_tokens + rates.answer_tokens + self.again(where)) * size.rate * size.copies
+                bounds.append(self.most(math.floor(links), turns * stored))
+                both = links * Fraction("1.668")
+                bounds.append(self.most(math.floor(both), turns * (loaded * size.resume + stored)))
             if self.pooled:
                 nic = self.catalog.nics()[self.catalog.cluster.fabric_nic]
-                cards = Fraction(way.nodes * way.fabric * nic.ports * nic.port_bytes_per_s, 2)
-                bounds.append(self.most(math.floor(cards), turns * size.resume))
+                cards = Fraction(way.nodes * self.dealt(way, way.fabric, nic.ports * nic.port_bytes_per_s), 2)
+                bounds.append(self.most(math.floor(cards), turns * loaded * size.resume))
         return min(bounds)
+
+    def prompt_tokens(self) -> Fraction:
+        """Return what a turn prefills: new tokens, half a chunk where it loads, its context where that is lost."""
+        where = self.where()
+        tail = (where["dram"] + where["nvme"]) * Fraction(self.cache.chunk_tokens, 2)
+        return self.scenario.workload.rates.new_tokens + tail + self.again(where)
+
+    def where(self) -> dict[str, Fraction]:
+        """Return the shares of turns by where their session still is; the rest is lost."""
+        load, tiers = self.scenario.workload, self.scenario.tiers
+        cold, gpu = load.rates.cold_fraction, load.rates.in_gpu_fraction
+        kept = Fraction(1) if load.retained_fraction is None else load.retained_fraction
+        found = {"gpu": gpu, "dram": Fraction(0), "nvme": Fraction(0)}
+        if tiers.dram != "none":
+            found["dram"] = 1 - gpu - cold
+        if tiers.nvme != "none":
+            found["nvme"] = cold * kept if tiers.dram != "none" else 1 - gpu - cold * (1 - kept)
+        return found
+
+    def again(self, where: dict[str, Fraction]) -> Fraction:
+        """Return the tokens of lost contexts that a turn prefills again on average."""
+        own = self.scenario.workload.context.planned_tokens - prefix_length(self.scenario)
+        return (1 - sum(where.values())) * own
 
     def offloads(self) -> bool:
         return (self.scenario.tiers.dram, self.scenario.tiers.nvme) != ("none", "none")
@@ -511,32 +581,102 @@ class LegalBuilds:
         return max(0, kv_bytes // page - self.engine.paging.null_blocks - once) // (whole - shared)
 
     def decode_slots(self, way: Way) -> int:
-        service, context = self.scenario.service, self.scenario.workload.context.planned_tokens
-        bandwidth = way.gpu.memory_bandwidth_bytes_per_s * self.engine.service.decode_fraction
-        each = self.rank_bytes_per_token(way) * context
-        room = (Fraction(1, service.decode_tokens_per_s) - self.engine.service.step_floor_s) / way.pp * bandwidth
-        return way.replicas * max(0, min(4096, math.floor((room - self.weight_bytes(way)) / each)))
+        """Return the sessions whose steps and prompts together leave the promised rate."""
+        service, speed, people = self.scenario.service, self.engine.service, self.people
+        per_replica = self.prefill_rate(way) / way.replicas
+        prompts = Fraction(0)
+        if people.turns_per_s:
+            each = self.prompt_tokens()
+            prompts = people.turns_per_s / people.in_flight * each / per_replica
+        best = 0
+        # From the largest power of two down: each is kept if the time still suffices with it.
+        for bit in reversed(range(13)):
+            sessions = best + 2**bit
+            step = self.step_s(way, sessions, sessions, prefill=False)
+            fits = step * service.decode_tokens_per_s + sessions * prompts <= speed.decode_ceiling_fraction
+            best += 2**bit * (fits and sessions <= 4096)
+        return way.replicas * best
 
-    def prefill_rate(self, way: Way) -> int:
-        model, layer = self.model, self.model.attention[0]
-        head = (layer.heads + layer.kv_heads) * (layer.key_dim + layer.value_dim)
-        parameters = layer.layers * model.hidden * head + (2 * layer.layers + 1) * model.hidden
-        parameters += 3 * model.feed_forward.dense_layers * model.hidden * model.feed_forward.dense_size
-        parameters += model.vocabulary * model.hidden
+    def step_s(self, way: Way, tokens: int, caches: int, *, prefill: bool) -> Fraction:
+        """Return a step's seconds with so many new tokens, reading so many sessions' caches."""
+        model, layer, gpu, speed = self.model, self.model.attention[0], way.gpu, self.engine.service
         context = self.scenario.workload.context.planned_tokens
-        attention = 2 * layer.layers * layer.heads * (layer.key_dim + layer.value_dim) * context
-        peak = (way.gpu.dense.fp8_flops if way.weights == "fp8" else None) or way.gpu.dense.bf16_flops
-        return math.floor(way.gpus * peak * self.engine.service.prefill_fraction / (2 * parameters + attention))
+        head = (layer.heads + layer.kv_heads) * (layer.key_dim + layer.value_dim)
+        norms = (2 * layer.layers + 1) * model.hidden
+        matrices = layer.layers * model.hidden * head
+        matrices += 3 * model.feed_forward.dense_layers * model.hidden * model.feed_forward.dense_size
+        vocabulary = model.vocabulary * model.hidden
+        stage = Fraction(math.ceil(Fraction(layer.layers, way.pp)), layer.layers)
+        peak = (gpu.dense.fp8_flops if way.weights == "fp8" else None) or gpu.dense.bf16_flops
+        memory = gpu.memory_bandwidth_bytes_per_s * speed.bandwidth_fraction
+        own_heads = max(1, math.ceil(Fraction(layer.kv_heads, way.tp)))
+        both = layer.key_dim + layer.value_dim
+        split = Fraction(matrices - layer.layers * model.hidden * layer.kv_heads * both, way.tp)
+        split += layer.layers * model.hidden * own_heads * both
+        active = split + norms + (0 if prefill else Fraction(vocabulary, way.tp))
+        products = stage * tokens * 2 * active / (peak * speed.compute_fraction)
+        read = stage * (split * WEIGHT[way.weights] + 2 * norms) + Fraction(2 * vocabulary, way.tp)
+        seen = 2 * layer.layers * layer.heads * both * context
+        attention = stage * tokens * Fraction(seen, way.tp) / (gpu.dense.bf16_flops * speed.attention_fraction)
+        cached = caches * self.rank_bytes_per_token(way) * context
+        rows = stage * 2 * speed.stream_passes * model.hidden * layer.layers * tokens
+        link = (gpu.fabric_bytes_per_s or gpu.host_link_bytes_per_s) * speed.fabric_fraction
+        sent = stage * tokens * Fraction(8 * (way.tp - 1) * model.hidden * layer.layers, way.tp) / link
+        inside = max(products, read / memory) + max(attention, cached / memory) + rows / memory + sent
+        return speed.step_floor_s + layer.layers * speed.layer_floor_s + way.pp * inside
 
-    def links(self, way: Way) -> int:
+    def prefill_rate(self, way: Way) -> Fraction:
+        """Return the prompt tokens per second of a group: a full chunk in every stage of every replica."""
+        chunk = self.step(way)[1]
+        return way.replicas * way.pp * chunk / self.step_s(way, chunk, 1, prefill=True)
+
+    def prompt_s(self, way: Way, tokens: int) -> Fraction:
+        """Return the seconds of one prompt alone: chunks follow each other through the stages."""
+        chunk = self.step(way)[1]
+        sizes = [chunk] * (tokens // chunk) + ([tokens % chunk] if tokens % chunk else [])
+        steps = [self.step_s(way, size, 1, prefill=True) for size in sizes]
+        return (sum(steps, Fraction(0)) + (way.pp - 1) * steps[0]) / way.pp if steps else Fraction(0)
+
+    def links(self, way: Way, gpus: int | None = None) -> int:
+        """Return what all GPUs load together, or so many that share most."""
+        chassis, each, most = way.chassis, way.gpu.host_link_bytes_per_s, way.chassis.uplink_bytes_per_s
+        left, total = chassis.n_gpus if gpus is None else min(gpus, chassis.n_gpus), 0
+        # Dealt out to the uplinks in turn: the first have the most.
+        for i in range(chassis.uplinks):
+            behind = min(left, len(range(i, chassis.n_gpus, chassis.uplinks)))
+            total, left = total + min(most, behind * each), left - behind
+        return total
+
+    def dealt(self, way: Way, count: int, each: int) -> int:
+        """Return what `count` drives or cards move, dealt out to the uplinks in turn."""
         chassis = way.chassis
-        return min(chassis.n_gpus * way.gpu.host_link_bytes_per_s, chassis.uplinks * chassis.uplink_bytes_per_s)
+        behind = [len(range(i, count, chassis.uplinks)) for i in range(chassis.uplinks)]
+        return sum(min(chassis.uplink_bytes_per_s, n * each) for n in behind)
 
     def tier_gib(self, ram: int, size: Size) -> int:
         staging = self.scenario.tiers.staging_prefixes
         staging = self.cache.staging_prefixes if staging is None else staging
         pinned = math.floor(ram * self.cache.host_fraction)
         return math.floor(Fraction(pinned, GIB)) - math.ceil(Fraction(staging * size.staged, GIB))
+
+    def traffic_reach(self, way: Way, size: Size, cpu: Cpu, dimm: Dimm, dimms: int) -> int:
+        """Return what the memory's bandwidth lets a group host: every byte of every tier crosses it."""
+        people, rates = self.people, self.scenario.workload.rates
+        if not people.turns_per_s or not self.offloads():
+            return self.all_parts
+        each = dimms // way.chassis.n_cpus
+        speed = cpu.speed_2dpc or cpu.speed_1dpc
+        if each <= cpu.memory_channels:
+            speed = cpu.speed_1dpc
+        socket = min(each, cpu.memory_channels) * min(speed, dimm.speed) * 8_000_000
+        have = way.nodes * way.chassis.n_cpus * socket * Fraction(4, 5) * self.cache.load_ceiling_fraction
+        where = self.where()
+        loaded = where["dram"] + where["nvme"]
+        stored = (rates.new_tokens + rates.answer_tokens + self.again(where)) * size.rate * size.copies
+        crossing = loaded * size.resume + where["nvme"] * size.resume
+        crossing += stored if self.scenario.tiers.nvme == "none" else 2 * stored
+        crossing += 2 * loaded * size.resume if self.pooled else 0
+        return self.most(math.floor(have), people.turns_per_s / people.open * crossing)
 
     def memory_reach(self, way: Way, size: Size, gib: int) -> int:
         if self.pooled or self.scenario.tiers.dram == "none":
@@ -554,29 +694,43 @@ class LegalBuilds:
         turns = people.turns_per_s / people.open
         if turns:
             rates, ceiling = self.scenario.workload.rates, self.cache.load_ceiling_fraction
-            read = way.nodes * (drives * drive.read_bytes_per_s if drive else 0) * self.cache.drive_read_fraction
-            cold = 1 if tiers.dram == "none" else rates.cold_fraction
-            bounds.append(self.most(math.floor(read * ceiling), turns * cold * size.resume))
-            if tiers.nvme == "write-all":
-                write = way.nodes * (drives * drive.write_bytes_per_s if drive else 0) * self.cache.drive_write_fraction
-                tokens = rates.new_tokens + rates.answer_tokens
-                bounds.append(self.most(math.floor(write * ceiling), turns * tokens * size.rate * size.copies))
+            rate = self.dealt(way, drives, drive.read_bytes_per_s) if drive else 0
+            read = way.nodes * rate * self.cache.drive_read_fraction
+            where = self.where()
+            bounds.append(self.most(math.floor(read * ceiling), turns * where["nvme"] * size.resume))
+            rate = self.dealt(way, drives, drive.write_bytes_per_s) if drive else 0
+            write = way.nodes * rate * self.cache.drive_write_fraction
+            tokens = rates.new_tokens + rates.answer_tokens + self.again(where)
+            bounds.append(self.most(math.floor(write * ceiling), turns * tokens * size.rate * size.copies))
+            # A day at the mean rate, against what the drives are rated for over the term.
+            rated = way.nodes * drives * (drive.capacity_bytes * drive.dwpd * 5 if drive else 0)
+            lasting = rated * self.scenario.limits.drive_wear_fraction / self.scenario.finance.years
+            mean = turns / self.scenario.workload.peak_over_mean * 3600 * rates.hours_per_day
+            daily = mean * tokens * size.rate * size.copies * self.cache.write_amplification
+            bounds.append(self.most(math.floor(lasting), daily))
         return min(bounds)
 
     def in_time(self, way: Way, size: Size, drive: Drive | None, drives: int) -> bool:
         service, rates = self.scenario.service, self.scenario.workload.rates
-        if service is None or not self.people.turns_per_s:
+        if not self.people.turns_per_s:
             return True
-        own = Fraction(self.prefill_rate(way) * way.tp * way.pp, way.gpus)
-        if own == 0:
-            return False
-        seconds = rates.new_tokens / own
+        seconds = Fraction(0)
         if self.offloads():
-            links = self.links(way) * self.cache.host_link_fraction * Fraction(way.tp, way.chassis.n_gpus)
-            seconds += size.resume / links
-        if self.scenario.tiers.nvme != "none" and drive is not None:
-            seconds += size.resume / (drives * drive.read_bytes_per_s * self.cache.drive_read_fraction)
+            seconds += size.resume / (self.links(way, way.tp) * self.cache.host_link_fraction)
         if self.pooled:
             nic = self.catalog.nics()[self.catalog.cluster.fabric_nic]
-            seconds += size.resume / Fraction(way.fabric * nic.ports * nic.port_bytes_per_s, 2)
+            seconds += size.resume / Fraction(self.dealt(way, way.fabric, nic.ports * nic.port_bytes_per_s), 2)
+        from_drives = Fraction(0)
+        if self.scenario.tiers.nvme != "none" and drive is not None:
+            rate = self.dealt(way, drives, drive.read_bytes_per_s)
+            from_drives = size.resume / (rate * self.cache.drive_read_fraction)
+        # A session that is loaded must come sooner than if it were prefilled again.
+        where = self.where()
+        own = self.scenario.workload.context.planned_tokens - prefix_length(self.scenario)
+        again = own * way.replicas / self.prefill_rate(way)
+        if where["dram"] + where["nvme"] and seconds + (from_drives if where["nvme"] else 0) > again:
+            return False
+        if service is None:
+            return True
+        seconds += from_drives + self.prompt_s(way, rates.new_tokens)
         return math.ceil(seconds * 1000) <= math.floor(service.first_token_s * 1000)

@@ -6,7 +6,8 @@ from collections.abc import Callable
 from dataclasses import replace
 from random import Random
 
-from planner.costs import bill
+from planner.costs import bill, fleet_drivers, fleet_power_w
+from planner.eligibility import catalog_vendors
 from planner.engines import EngineShelf
 from planner.errors import InfeasibleError, PlannerError, PriceMissingError
 from planner.loading import Shelf
@@ -14,11 +15,13 @@ from planner.planning import Solved, solve_scenario
 from planner.scenario import Fleet, Override, Scenario
 from planner.scenario_files import load_scenario
 from planner.units import Money
-from tests.oracle.instances import make_instance
-from tests.oracle.rules import RULES_FROM, with_rules
+from tests.oracle.brute_force import Oracle
+from tests.oracle.instances import Instance, make_instance
+from tests.oracle.rules import RULES_FROM, with_rules, without_a_part
 from tests.unit import tiny
 
 Mutant = tuple[Scenario, Shelf]
+Change = Callable[[Scenario, Solved, Random], Scenario]
 
 
 def tiny_shelf() -> Shelf:
@@ -52,6 +55,22 @@ def ruled_mutant(seed: int) -> Mutant | None:
     return _tightened(instance.scenario, instance.shelf, Random(f"ruled mutant {seed}"))
 
 
+def buyer_mutant(seed: int) -> Mutant | None:
+    """Tighten the buyer's rules of a random instance: vendors, region, day of delivery, racks, spares, pieces."""
+    instance = with_rules(make_instance(RULES_FROM + 1_000 + seed))
+    rng = Random(f"buyer mutant {seed}")
+    # One of these each time in turn, so that all come up.
+    first = BUYER_CHANGES[seed % len(BUYER_CHANGES)]
+    if first not in (_region, _delivery):
+        return _tightened(instance.scenario, instance.shelf, rng, [first, *rng.sample([*BUYER_CHANGES, *CHANGES], 2)])
+    try:
+        build = next(iter(solve_scenario(instance.scenario, instance.shelf).fleet))
+    except PlannerError:
+        return None
+    changed = without_a_part(instance, rng.choice((build.core.gpu.id, build.cpu.id, build.dimm.id)))
+    return _tightened(changed.scenario, changed.shelf, rng, [first, *rng.sample(CHANGES, rng.randint(0, 1))])
+
+
 def shipped_mutant(seed: int, shelf: Shelf) -> tuple[Mutant, list[Override]] | None:
     """Tighten rules of a shipped scenario by overrides, as a user would."""
     rng = Random(f"shipped {seed}")
@@ -71,13 +90,27 @@ def shipped_mutant(seed: int, shelf: Shelf) -> tuple[Mutant, list[Override]] | N
     return ((scenario, shelf), picked) if _is_infeasible(scenario, shelf) else None
 
 
-def has_no_plan(scenario: Scenario, shelf: Shelf) -> bool:
-    """Return whether the planner, asked afresh, finds none; what has no price cannot be bought."""
+def plan_cents(scenario: Scenario, shelf: Shelf) -> int | None:
+    """Return the capex that the planner, asked afresh, finds; None where it finds no plan.
+
+    What has no price cannot be bought.
+    """
     try:
-        solve_scenario(scenario, shelf)
+        return solve_scenario(scenario, shelf).capex
     except (InfeasibleError, PriceMissingError):
-        return True
-    return False
+        return None
+
+
+def enumerated_cents(scenario: Scenario, shelf: Shelf) -> int | None:
+    """Return the capex of the best of all fleets, by enumeration and without the planner; None where there is none.
+
+    Raises
+    ------
+    TooLargeError
+        If they are too many.
+    """
+    best = Oracle(Instance(0, scenario, shelf)).solve().best
+    return best and best[{"capex": 0, "tco": 1, "nodes": 1}[str(scenario.objective)]]
 
 
 def _is_infeasible(scenario: Scenario, shelf: Shelf) -> bool:
@@ -91,12 +124,12 @@ def _is_infeasible(scenario: Scenario, shelf: Shelf) -> bool:
     return False
 
 
-def _tightened(scenario: Scenario, shelf: Shelf, rng: Random) -> Mutant | None:
+def _tightened(scenario: Scenario, shelf: Shelf, rng: Random, changes: list[Change] | None = None) -> Mutant | None:
     try:
         plan = solve_scenario(scenario, shelf)
     except PlannerError:
         return None
-    for tighten in rng.sample(CHANGES, rng.randint(1, 3)):
+    for tighten in changes if changes is not None else rng.sample(CHANGES, rng.randint(1, 3)):
         scenario = tighten(scenario, plan, rng)
     return (scenario, shelf) if _is_infeasible(scenario, shelf) else None
 
@@ -156,6 +189,66 @@ def _service(scenario: Scenario, plan: Solved, rng: Random) -> Scenario:
     return replace(scenario, service=service)
 
 
-CHANGES: list[Callable[[Scenario, Solved, Random], Scenario]] = [
+def _deny_a_vendor(scenario: Scenario, plan: Solved, rng: Random) -> Scenario:
+    makers = {part.vendor for build in plan.fleet for part in (build.core.gpu, build.core.chassis)} - {"any"}
+    return replace(scenario, fleet=replace(scenario.fleet, without_vendors=(rng.choice(sorted(makers)),)))
+
+
+def _few_vendors(scenario: Scenario, plan: Solved, rng: Random) -> Scenario:
+    makers = catalog_vendors(plan.problem.pricing.catalog)
+    return replace(scenario, fleet=replace(scenario.fleet, vendors=tuple(rng.sample(makers, 1))))
+
+
+def _region(scenario: Scenario, plan: Solved, rng: Random) -> Scenario:
+    regions = plan.problem.pricing.catalog.regions()
+    region = "X" if "X" in regions else rng.choice([*regions, None])
+    return replace(scenario, fleet=replace(scenario.fleet, region=region))
+
+
+def _delivery(scenario: Scenario, plan: Solved, rng: Random) -> Scenario:
+    limits = replace(
+        scenario.limits, deliver_by=rng.choice(("2026-12-05", "2026-12-31", "2027-02-01")),
+        lead_time_days=rng.choice((None, 20)),
+    )  # fmt: skip
+    return replace(scenario, limits=limits)
+
+
+def _racks(scenario: Scenario, plan: Solved, rng: Random) -> Scenario:
+    racks = fleet_drivers(plan.fleet, plan.problem.pricing.catalog)["racks"]
+    return replace(
+        scenario, limits=replace(scenario.limits, racks=max(1, racks - 1), rack_power_w=rng.randint(2, 8) * 1000)
+    )
+
+
+def _lost_racks(scenario: Scenario, plan: Solved, rng: Random) -> Scenario:
+    return replace(scenario, fleet=replace(scenario.fleet, spare_racks=1, max_nodes=plan.nodes))
+
+
+def _lost_nodes(scenario: Scenario, plan: Solved, rng: Random) -> Scenario:
+    return replace(scenario, fleet=replace(scenario.fleet, spare_nodes=rng.randint(1, 2), max_nodes=plan.nodes))
+
+
+def _sustained(scenario: Scenario, plan: Solved, rng: Random) -> Scenario:
+    watts = fleet_power_w(plan.problem.pricing, plan.fleet) * scenario.finance.average_load_fraction
+    return replace(scenario, limits=replace(scenario.limits, sustained_power_w=max(1, int(watts) - 1)))
+
+
+def _pieces(scenario: Scenario, plan: Solved, rng: Random) -> Scenario:
+    build = rng.choice(list(plan.fleet))
+    wanted = {build.dimm.id: rng.randint(1, 200)}
+    few = replace(scenario.fleet, max_nodes=plan.nodes)
+    return replace(scenario, limits=replace(scenario.limits, minimum=wanted), fleet=few)
+
+
+def _wanted_few(scenario: Scenario, plan: Solved, rng: Random) -> Scenario:
+    build = rng.choice(list(plan.fleet))
+    return replace(scenario, limits=replace(scenario.limits, maximum={build.core.gpu.id: 0, build.cpu.id: 1}))
+
+
+BUYER_CHANGES: list[Change] = [
+    _deny_a_vendor, _few_vendors, _region, _delivery, _racks, _lost_racks, _lost_nodes, _sustained, _pieces,
+    _wanted_few,
+]  # fmt: skip
+CHANGES: list[Change] = [
     _budget, _power, _rack_units, _nodes, _stock, _spares, _layouts, _gpus, _service,
 ]  # fmt: skip

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from fractions import Fraction
 from random import Random
 
 from planner.errors import InputError
@@ -37,10 +38,10 @@ def with_rules(instance: Instance) -> Instance:
         return instance
     instance = replace(instance, scenario=_ruled(instance, rng, oracle, fleet))
     used = sorted(parts_of(fleet))
-    return _without_a_part(instance, rng.choice(used)) if used and rng.random() < 0.6 else instance
+    return without_a_part(instance, rng.choice(used)) if used and rng.random() < 0.6 else instance
 
 
-def _without_a_part(instance: Instance, part: str) -> Instance:
+def without_a_part(instance: Instance, part: str) -> Instance:
     """Keep a part of the best fleet from region X, and let it come late."""
     catalog = instance.shelf.catalog
     parts = {kind: dict(by_id) for kind, by_id in catalog.parts.items()}
@@ -131,7 +132,7 @@ def _ruled(instance: Instance, rng: Random, oracle: Oracle, fleet: tuple[Own, ..
         vendors=tuple(rng.sample(makers, max(1, len(makers) - 1))) if often(16) else (),
         without_vendors=(rng.choice(makers),) if often(12) else (),
         region=rng.choice(instance.shelf.catalog.regions()) if often(12) else None,
-        spare_nodes=rng.choice((1, 2)) if often(12) else 0, spare_racks=int(often(20)),
+        spare_nodes=rng.choice((1, 2)) if often(12) else 0, spare_racks=int(often(20)) * (1 + instance.seed % 2),
     )  # fmt: skip
     minimum, maximum = {}, {}
     inside = [part for kind in MACHINE_KINDS for part in instance.shelf.catalog.parts[kind]]
@@ -158,4 +159,7 @@ def _ruled(instance: Instance, rng: Random, oracle: Oracle, fleet: tuple[Own, ..
         deliver_by=rng.choice(("2026-12-20", "2027-02-01", "2027-06-01")) if often(18) else None,
         lead_time_days=rng.choice((None, 20, 100)), rack_height=rng.randint(4, 24) if often(8) else None,
     )  # fmt: skip
-    return replace(scenario, fleet=rules, limits=limits)
+    service = scenario.service
+    if service is not None and scenario.workload.rates is not None and often(35):
+        service = replace(service, rewarm_s=Fraction(rng.choice((20, 60, 300, 1800))))
+    return replace(scenario, fleet=rules, limits=limits, service=service)

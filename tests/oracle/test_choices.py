@@ -31,11 +31,12 @@ SEEDS = range(0, 160)
 LONG_SEEDS = range(20_000, 21_500)
 ORDERS = (
     ("power",), ("tco",), ("tco", "nodes"), ("nodes", "power"), ("nodes", "tco"), ("power", "nodes", "tco"),
-    ("parts",), ("parts", "power"), ("nodes", "capex"), ("capex", "power"),
+    ("parts",), ("parts", "power"), ("nodes", "capex"), ("capex", "power"), ("capex", "parts"),
+    ("nodes", "parts", "tco"),
 )  # fmt: skip
-MIXED = (168, 190, 203, 328, 387, 463, 513, 605, 703, 720)
+MIXED = (117, 123, 184, 190)
 """Seeds whose cheapest fleet mixes machines."""
-PAIRS = (("capex", "power"), ("power", "tco"), ("nodes", "capex"), ("tco", "capex"))
+PAIRS = (("capex", "power"), ("power", "tco"), ("nodes", "capex"), ("tco", "capex"), ("capex", "parts"))
 
 
 def blocks(seeds: range) -> list[range]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 
 import pytest
 
@@ -53,4 +54,19 @@ def test_the_instances_reach_every_rule() -> None:
             scenario = known[0].scenario
             seen.update(name for name in FLEET if getattr(scenario.fleet, name))
             seen.update(name for name in LIMITS if getattr(scenario.limits, name))
-    assert all(seen[name] >= 2 for name in (*FLEET, *LIMITS)), seen
+            seen[f"spare_racks {scenario.fleet.spare_racks}"] += 1
+    assert all(seen[name] >= 2 for name in (*FLEET, *LIMITS, "spare_racks 1", "spare_racks 2")), seen
+
+
+def test_the_second_rack_costs_more_somewhere() -> None:
+    dearer = 0
+    for seed in SEEDS:
+        known = answered(seed)
+        if known and known[2].best and known[0].scenario.fleet.spare_racks == 2:
+            scenario = known[0].scenario
+            one = replace(scenario, fleet=replace(scenario.fleet, spare_racks=1))
+            found = solved(replace(known[0], scenario=one), "highs")
+            assert found is not None
+            assert value_of(found) <= known[2].best
+            dearer += value_of(found) < known[2].best
+    assert dearer >= 2

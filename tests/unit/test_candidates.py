@@ -17,6 +17,7 @@ from planner.errors import InfeasibleError, InputError, PriceMissingError
 from planner.planning import pricing_of
 from planner.problem import Situation
 from planner.scenario import Fleet, Scenario
+from tests.oracle.instances import make_instance
 from tests.unit import tiny
 from tests.unit.tiny import GIB, shelf, shipped
 
@@ -175,3 +176,24 @@ def test_what_a_session_needs_is_asked_once_per_core(kind: str, name: str) -> No
     for build in find_candidates(scenario, shelf(), pricing_of(scenario, shelf())).every:
         bare = replace(build, dimms=0, drive=None, drives=0)
         assert limit.need(bare, at) == limit.need(build, at), build.name
+
+
+@pytest.mark.parametrize("name", ["report-real", "qwen3-235b", "pooled-deepseek"])
+def test_a_name_is_one_builds(name: str) -> None:
+    # Plans, bills and checks tell builds by their names; in a pool they may differ in fabric cards alone.
+    at = shipped(name)
+    offers = find_candidates(at, shelf(), pricing_of(at, shelf())).every
+    assert len({build.name for build in offers}) == len(offers)
+
+
+@pytest.mark.parametrize("block", range(4))
+def test_a_name_is_one_builds_in_random_catalogues(block: int) -> None:
+    for seed in range(block * 50, block * 50 + 50):
+        instance = make_instance(seed)
+        try:
+            offers = find_candidates(
+                instance.scenario, instance.shelf, pricing_of(instance.scenario, instance.shelf)
+            ).every
+        except (InfeasibleError, PriceMissingError):
+            continue
+        assert len({build.name for build in offers}) == len(offers), seed

@@ -10,20 +10,22 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
-from itertools import product
+from itertools import combinations_with_replacement, product
+from random import Random
 
 import pytest
 
 from planner.candidates import racks_per
 from planner.constraints import FLEET_RULES, GROUP_LIMITS, reach
-from planner.constraints.sessions import add_covering_rows, surviving
+from planner.constraints.sessions import Tier, add_covering_rows, surviving, surviving_nested
 from planner.hardware import Quantity, System
 from planner.layout import Layout
 from planner.problem import Problem, Situation
 from planner.program import Program, Row
-from planner.scenario import Fleet, Limits, Owned, Scenario, Tiers
-from planner.units import Money
+from planner.scenario import Fleet, Limits, Owned, Scenario, Service, Tiers
+from planner.units import Money, ceil
 from planner.workload import SharedPrefix
+from tests.oracle.brute_force import contents_of_racks
 from tests.unit import tiny
 from tests.unit.tiny import GB, GIB, MIB, PERCENT
 
@@ -32,8 +34,10 @@ POOLED = Tiers(cache="cache", placement="pooled")
 # kind: what a group has, what an open session needs, how many fifths of an open session a group hosts: 5 are in flight.
 BY_HAND = {
     "hbm": (6, Fraction(5, 20), 120),
-    # step(n) = 10 ms + (1 GB of weights + n x 4 MiB) / 500 GB/s <= 20 ms for n = 953; two replicas.
-    "decode": (2 * 953, Fraction(5, 20), 38120),
+    # step(n) = 2 + 8 x 1 ms + n x (36,692,992 FLOP / 50 TFLOP/s + (4 MiB + 81,920 B of rows) / 500 GB/s) above n = 100,
+    # where products outlast 73 us of reading weights; 12.8 prompt tokens/s come with each session, so
+    # step(n) / 20 ms + n x 12.8 / 48,206.7 <= 90 % up to n = 548; two replicas.
+    "decode": (2 * 548, Fraction(5, 20), 21920),
     # 2 x 64 GiB x 75 % = 96 GiB, less 2 staged sessions (1 GiB); half of it usable; 15 of 20 sessions in it.
     "dram": (95 * GIB // 2, Fraction(15, 20) * 4 * MIB, 81066),
     # 2 TB x 80 % = 1,600 GB, half usable; all 20 sessions in it.
@@ -43,10 +47,20 @@ BY_HAND = {
     "nvme_read": (2 * GB, Fraction(4 * MIB, 2000), 4768371),
     # 2 x 2 GB/s x 25 % x 50 %; 768 tokens of 4,096 B a turn.
     "nvme_write": (GB // 2, Fraction(768 * 4096, 200), 158945),
-    # 2 x 100 TFLOP/s x 50 % over 2 x 18,346,496 + 16,777,216 FLOP per token, half planned; 512 + 128 tokens a turn.
-    "prefill": (935_100, Fraction(640, 200), 1461093),
-    # 1.05 ms from drives, 0.84 ms over a GPU's half of the links, 0.55 ms to prefill 512 tokens: 3 of 1,000 ms.
-    "first_token": (997, Fraction(0), None),
+    # 2 GPU links of 10 GB/s, half of it, half planned; 768 tokens of 4,096 B a turn, and with the loads both ways.
+    "host_store": (5 * GB, Fraction(768 * 4096, 200), 1589457),
+    "host_both": (8_340_000_000, Fraction(4 * MIB + 768 * 4096, 200), 1136234),
+    # 2 channels of 44.8 GB/s, 80 %, half planned; loads, a tenth staged from drives, stores in and out.
+    "dram_bandwidth": (35_840_000_000, Fraction(11 * 4 * MIB, 2000) + Fraction(2 * 768 * 4096, 200), 3286508),
+    # 2 x 1 TB x 1 DWPD x 5 years over 2 x 80 %; 432 turns a day of 768 x 4,096 B x 1.25.
+    "nvme_endurance": (4 * 10**12, Fraction(432 * 768 * 4096 * 5, 4), 11773),
+    # A chunk of 512 takes 2 + 8 x 1 ms, 0.365 ms for 2 x 17,834,496 FLOP per token at 50 TFLOP/s, 0.172 ms for
+    # 16,777,216 in attention, 0.084 ms to move 10 rows per layer: 48,206.7 tokens/s on each of two, half planned.
+    "prefill": (48_206, Fraction(640, 200), 75321),
+    # 1.05 ms from drives, 0.84 ms over a GPU's half of the links, 10.62 ms for a chunk of 512: 13 of 1,000 ms.
+    "first_token": (987, Fraction(0), None),
+    # 1,024 tokens at 48,206.7 a second: 21.24 ms; 1.05 ms from drives, 0.52 ms over a GPU's link.
+    "worth": (19, Fraction(0), None),
     # 2 cards of 10 GB/s, half planned.
     "fabric": (10 * GB, Fraction(4 * MIB, 200), 2384185),
 }
@@ -74,10 +88,16 @@ def test_group_limit_by_hand(kind: str) -> None:
         ("nvme", {"tiers": Tiers(cache="cache", nvme="none")}),
         ("host_link", {"tiers": Tiers(cache="cache", dram="none", nvme="none")}),
         ("host_link", {"workload": tiny.workload(rates=None)}),
+        ("host_store", {"workload": tiny.workload(rates=None)}),
+        ("host_both", {"tiers": Tiers(cache="cache", dram="none", nvme="none")}),
+        ("dram_bandwidth", {"tiers": Tiers(cache="cache", dram="none", nvme="none")}),
         ("nvme_read", {"tiers": Tiers(cache="cache", nvme="none")}),
-        ("nvme_write", {"tiers": Tiers(cache="cache", nvme="spill")}),
+        ("nvme_write", {"tiers": Tiers(cache="cache", nvme="none")}),
+        ("nvme_endurance", {"tiers": Tiers(cache="cache", nvme="none")}),
         ("prefill", {"workload": tiny.workload(rates=None)}),
         ("first_token", {"service": None}),
+        ("worth", {"tiers": Tiers(cache="cache", dram="none", nvme="none")}),
+        ("worth", {"workload": tiny.workload(rates=None)}),
         ("fabric", {}),
     ],
 )
@@ -203,6 +223,31 @@ def test_stock_counts_what_is_added_to_an_owned_machine() -> None:
     assert bought_pieces(tiny.build(), "gpu") == 2
 
 
+def test_two_racks_of_different_classes() -> None:
+    # One node to a rack with 9, two to a rack with 7 each: a rack of each class loses 9 + 14.
+    one, two = Tier(1, (True, False)), Tier(3, (False, True))
+    assert surviving_nested((9, 7), {0: 2, 1: 3}, [one, two]) == 39 - 9 - 14
+    assert surviving_nested((9, 7), {0: 2, 1: 3}, [Tier(4, (False, True))]) == 39 - 21
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_nested_losses_against_every_set(seed: int) -> None:
+    rng = Random(seed)
+    classes = [rng.randint(1, 3) for _ in range(5)]
+    capacities = [rng.randint(1, 9) for _ in range(5)]
+    racks = rng.randint(1, 3)
+    worst = max(sum(capacities[i] for i in lost) for lost in contents_of_racks(tuple(classes), racks))
+    left = []
+    for chosen in combinations_with_replacement(sorted(set(classes)), racks):
+        lows = sorted(set(chosen))
+        tiers = [
+            Tier(sum(c for c in chosen if c <= low), [low <= each < above for each in classes])
+            for low, above in zip(lows, [*lows[1:], 99], strict=True)
+        ]
+        left.append(surviving_nested(capacities, dict.fromkeys(range(5), 1), tiers))
+    assert min(left) == sum(capacities) - worst
+
+
 def test_spare_racks_of_a_pool() -> None:
     asked = tiny.scenario(tiers=POOLED, fleet=Fleet(spare_racks=1))
     found = checks(tiny.problem(asked, (8, 12)), "spare_racks", {0: 1, 1: 3})
@@ -324,9 +369,24 @@ def test_pool_of_drives() -> None:
     assert checks(pooled(2), "nvme_pool", {0: 3}) == [(GB, 1600 * GB, "B", True)]
 
 
+def test_rewarm_rule_loses_each_build_in_turn() -> None:
+    # A group prefills 48,206 tokens/s, all prompts are 64; 12 sessions of 1,024 tokens within a tenth of a second.
+    soon = Service(decode_tokens_per_s=50, first_token_s=Fraction(1), rewarm_s=Fraction(1, 10))
+    problem = tiny.problem(tiny.scenario(service=soon), (8, 12))
+    need = 64 + 12 * 1024 * 10
+    assert checks(problem, "rewarm", {0: 1, 1: 3}) == [(need, 3 * 48_206, "tokens/s", True)]
+    assert checks(problem, "rewarm", {0: 1, 1: 1}) == [(need, 48_206, "tokens/s", False)]
+    # Of 8 sessions on each of two with 20 open and one spare, no group hosts more than 20 x 8 / 28.
+    spare = tiny.scenario(service=soon, fleet=Fleet(spare_groups=1))
+    assert checks(tiny.problem(spare, (8, 12)), "rewarm", {0: 3}) == [
+        (64 + 10 * ceil(Fraction(20 * 8, 28) * 1024), 2 * 48_206, "tokens/s", True)
+    ]
+
+
 def test_every_rule_has_a_test_here() -> None:
     tested = {"sessions", "budget", "power", "rack_units", "nodes", "builds", "stock", "dram_pool", "nvme_pool"}
     tested |= {"build_nodes", "gpu_models", "minimum", "maximum", "sustained", "racks", "spare_racks", "owned"}
+    tested |= {"rewarm"}
     assert set(FLEET_RULES) == tested
     assert set(GROUP_LIMITS) == set(BY_HAND)
 

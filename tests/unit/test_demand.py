@@ -7,7 +7,8 @@ from fractions import Fraction
 
 import pytest
 
-from planner.demand import Demand, demand, footprint, scenario_caches, stored_tokens_per_turn, turns_per_s
+from planner.demand import Demand, demand, footprint, scenario_caches, turns_per_s
+from planner.flows import flows_of
 from planner.scenario import Scenario, Tiers
 from planner.workload import SharedPrefix, count_sessions
 from tests.unit import tiny
@@ -121,9 +122,9 @@ def test_flat_accounting_knows_no_chunks_and_no_prefix() -> None:
 def test_traffic() -> None:
     scenario = tiny.scenario(workload=tiny.workload(peak_over_mean=Fraction(2)))
     assert turns_per_s(scenario, count_sessions(scenario.workload)) == Fraction(10 * 36 * 2, 3600)
-    assert stored_tokens_per_turn(scenario) == 768
+    assert flows_of(scenario).stored_tokens == 768
     quiet = tiny.scenario(workload=tiny.workload(rates=None))
-    assert (turns_per_s(quiet, count_sessions(quiet.workload)), stored_tokens_per_turn(quiet)) == (0, 0)
+    assert (turns_per_s(quiet, count_sessions(quiet.workload)), flows_of(quiet).stored_tokens) == (0, 0)
 
 
 def test_arithmetic_is_shown_step_by_step() -> None:

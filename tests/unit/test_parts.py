@@ -96,7 +96,7 @@ def test_slots_hold_the_fleets_of_so_many_kinds(n: int, takes: tuple[frozenset[i
 
 
 def test_a_search_ends_at_its_deadline_with_its_best_plan_and_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
-    instance = make_instance("1e3", "pooled-kinds", 0)
+    instance = make_instance("1e3", "pooled-kinds", 2)
     monkeypatch.setattr(separation, "PLAIN_UP_TO", -1)
     best = solve_scenario(instance.scenario, instance.shelf).outcome
     limits: list[float | None] = []
@@ -118,7 +118,7 @@ def test_a_search_ends_at_its_deadline_with_its_best_plan_and_a_bound(monkeypatc
 
 
 def test_a_search_without_any_plan_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    instance = make_instance("1e3", "pooled-kinds", 0)
+    instance = make_instance("1e3", "pooled-kinds", 2)
     monkeypatch.setattr(separation, "PLAIN_UP_TO", -1)
 
     def late(*_: object) -> Outcome:

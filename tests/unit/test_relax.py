@@ -98,6 +98,29 @@ def test_as_many_spare_groups_as_can_be_kept() -> None:
     assert by_rule[("fleet.max_nodes",)] == ("fleet.max_nodes=7",)
 
 
+def test_what_can_be_held_is_told_in_sessions_and_bytes() -> None:
+    # Two nodes of 4 rack units hold 8 sessions each: those of 8 of the 10 users, with 2 sessions each.
+    found = told(limited((8,), rack_units=8))
+    held = found.held
+    assert held is not None
+    assert (held.users, held.asked_users, held.sessions, held.asked_sessions) == (8, 10, 16, 20)
+    assert held.sure
+    asked, some = held.tier_bytes["dram"]
+    assert Fraction(some, asked) == Fraction(8, 10)
+    text = text_of(found)
+    assert "16 of 20 sessions can be held, those of 8 of 10 users: --set workload.users=8" in text
+    assert "What can be held with no rule bent" in text
+    data = diagnosis_data(found)["held"]
+    assert data["tiers"]["dram"] == {"asked_bytes": asked, "held_bytes": some, "short_bytes": asked - some}
+
+
+def test_nothing_can_be_held() -> None:
+    found = told(limited((8,), rack_units=1))
+    assert found.held is not None
+    assert found.held.users == 0
+    assert "not even one user's sessions" in text_of(found)
+
+
 def test_shortfalls_stand_smallest_share_first() -> None:
     found = told(limited((10,), Fleet(spare_groups=1, max_nodes=2), rack_units=11, power_w=3000))
     shares = [one.share for one in found.shortfalls]
@@ -111,7 +134,7 @@ def test_no_time_is_told() -> None:
     assert found.ways_out == ()
     assert set(found.not_tried) == {
         "whether serving.kv_formats matters", "whether limits.rack_units matters",
-        "bending limits.rack_units", "bending serving.kv_formats",
+        "bending limits.rack_units", "bending serving.kv_formats", "how much of the load can be held",
     }  # fmt: skip
     text = text_of(found)
     assert "Not tried for want of time" in text
@@ -153,11 +176,18 @@ NO_RULES = {
     "serving.draft_layers": "how an engine is started",
     "serving.draft": "how an engine is started",
     "serving.utilisation": "how an engine is started",
+    "serving.placement": "how a router works",
+    "serving.overflow": "how a router works",
     "serving.max_sequences": "how an engine is started",
     "serving.batched": "how an engine is started",
+    "serving.accepted": "what drafts are known to yield",
+    "service.measured": "what was measured",
+    "service.prefill_ceiling": "how full GPUs may be planned, not what users get",
+    "service.decode_ceiling": "how full GPUs may be planned, not what users get",
     "fleet.owned": "what is there already: it takes nothing away",
     "limits.rack_power": "what a rack of the site is",
     "limits.rack_height": "what a rack of the site is",
+    "limits.drive_wear": "how much of a drive's rating is used up: turns per hour give way to it",
     "workload.rates": "the load; its turns per hour are the knob that prefill, links and drives turn on",
 }
 RULE_RECORDS = ("serving.", "service.", "fleet.", "limits.")
@@ -169,6 +199,7 @@ LOAD_OR_TIERS = {
     "dram_pool": "the load",
     "nvme_pool": "the load",
     "owned": "what is there already",
+    "worth": "what the tiers are for",
 }
 HELD_BY = {
     "decode": "service.decode",
@@ -177,6 +208,11 @@ HELD_BY = {
     "host_link": "workload.rates.turns_per_hour",
     "nvme_read": "workload.rates.turns_per_hour",
     "nvme_write": "workload.rates.turns_per_hour",
+    "nvme_endurance": "workload.rates.turns_per_hour",
+    "rewarm": "service.rewarm",
+    "host_store": "workload.rates.turns_per_hour",
+    "host_both": "workload.rates.turns_per_hour",
+    "dram_bandwidth": "workload.rates.turns_per_hour",
     "fabric": "workload.rates.turns_per_hour",
     "minimum": "limits.minimum",
     "build_nodes": "fleet.min_build_nodes",

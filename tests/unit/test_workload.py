@@ -6,8 +6,8 @@ from fractions import Fraction
 
 import pytest
 
+from planner.gaps import MEASURED, GapPoint
 from planner.workload import (
-    WARM_SHARE_BY_TTL,
     Context,
     SharedPrefix,
     count_sessions,
@@ -53,9 +53,9 @@ def test_in_flight(changes: dict[str, object], expected: int) -> None:
     assert count_sessions(workload(users=200, sessions_per_user=10, active_per_user=2, **changes)).in_flight == expected
 
 
-@pytest.mark.parametrize(("seconds", "share"), WARM_SHARE_BY_TTL, ids=[str(s) for s, _ in WARM_SHARE_BY_TTL])
-def test_warm_share_at_the_measured_points(seconds: Fraction, share: Fraction) -> None:
-    assert warm_share(workload(warm_fraction=None, ttl_s=seconds)) == share
+@pytest.mark.parametrize("point", MEASURED["agentic-coding"].points, ids=lambda point: str(point.age_s))
+def test_warm_share_at_the_measured_points(point: GapPoint) -> None:
+    assert warm_share(workload(warm_fraction=None, ttl_s=point.age_s)) == point.idle_fraction
 
 
 def test_warm_share_between_below_and_beyond_the_points() -> None:

@@ -80,12 +80,13 @@ def engine(**changes: Any) -> Engine:
     runtime = Runtime(
         visible_fraction=Fraction(1), base_single_bytes=GIB, base_parallel_bytes=GIB, base_bridged_bytes=GIB,
         position_bytes=Fraction(0),
-        batches=(Batch(from_memory_bytes=0, max_sequences=1, batched_tokens=1),), graphs_bytes=0,
+        batches=(Batch(from_memory_bytes=0, max_sequences=1, batched_tokens=512),), graphs_bytes=0,
         expert_buffer_bytes=2 * GIB,
     )  # fmt: skip
     service = ServiceRates(
-        prefill_fraction=50 * PERCENT, decode_fraction=50 * PERCENT, load_ceiling_fraction=50 * PERCENT,
-        step_floor_s=Fraction(1, 100),
+        compute_fraction=50 * PERCENT, attention_fraction=50 * PERCENT, bandwidth_fraction=50 * PERCENT,
+        fabric_fraction=50 * PERCENT, load_ceiling_fraction=50 * PERCENT, decode_ceiling_fraction=90 * PERCENT,
+        step_floor_s=Fraction(2, 1000), layer_floor_s=Fraction(1, 1000), stream_passes=10, latent_tile=64,
     )  # fmt: skip
     values: dict[str, Any] = {
         "id": "engine", "name": "Engine", "version": "1", "utilisation_fraction": Fraction(1), "block_tokens": 16,
@@ -104,6 +105,7 @@ def offload(**changes: Any) -> Cache:
         "usable_fraction": 50 * PERCENT, "space_fraction": 80 * PERCENT, "host_fraction": 75 * PERCENT,
         "staging_prefixes": 2, "host_link_fraction": 50 * PERCENT, "drive_read_fraction": 50 * PERCENT,
         "drive_write_fraction": 25 * PERCENT, "load_ceiling_fraction": 50 * PERCENT,
+        "write_amplification": Fraction(5, 4),
     }  # fmt: skip
     return Cache(**(values | changes))
 

@@ -1,0 +1,51 @@
+"""What limits say number by number adds up to what they compute."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import pytest
+
+from planner.constraints import GROUP_LIMITS
+from planner.constraints.terms import total
+from planner.planning import solve_scenario
+from planner.problem import Situation
+from planner.questions.explain import explain, letters
+from planner.scenario import Override
+from planner.scenario_files import load_scenario
+from tests.unit import tiny
+from tests.unit.test_constraints import POOLED
+from tests.unit.tiny import shelf
+
+
+@pytest.mark.parametrize("kind", list(GROUP_LIMITS))
+@pytest.mark.parametrize("pooled", [False, True])
+def test_terms_of_a_build_by_hand(kind: str, pooled: bool) -> None:
+    at = Situation.of(tiny.scenario(tiers=POOLED) if pooled else tiny.scenario())
+    core = tiny.core(fabric_nic=tiny.FABRIC, fabric_nics=2) if pooled else tiny.core()
+    limit, build = GROUP_LIMITS[kind], tiny.build(one=core)
+    if limit.active(at):
+        terms = limit.terms(build, at)
+        assert (math.floor(total(terms.have)), total(terms.need)) == (limit.have(build, at), limit.need(build, at))
+
+
+def test_terms_of_sessions_placed_for_good() -> None:
+    at, build = Situation.of(tiny.scenario(serving=replace(tiny.scenario().serving, placement="sticky"))), tiny.build()
+    terms = GROUP_LIMITS["hbm"].terms(build, at)
+    assert total(terms.have) == GROUP_LIMITS["hbm"].have(build, at)
+    assert total(terms.need) == 1
+
+
+@pytest.mark.parametrize("name", ["report-real", "two-services"])
+def test_terms_of_builds_of_a_plan(name: str) -> None:
+    scenario = load_scenario(name, [Override.parse("limits.power=62 kW")], None, shelf())
+    for one in explain(solve_scenario(scenario, shelf())):
+        assert sum(each.binding for each in one.limits) <= 1
+        for each in one.limits:
+            assert (math.floor(total(each.terms.have)), total(each.terms.need)) == (each.have, each.need), each
+            assert each.used_fraction is None or each.used_fraction <= 1
+
+
+def test_letters_go_on_after_z() -> None:
+    assert letters(28)[-3:] == ["Z", "A2", "B2"]
