@@ -7,11 +7,9 @@ as good in everything the program counts (dominance), so no optimum is lost; see
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from itertools import product
 from typing import TYPE_CHECKING
 
 from planner import dominance
@@ -220,14 +218,15 @@ class Offers(Lazy[Build]):
     def count_faults(self, rejected: Rejections) -> int:
         """Count pairs beyond power supplies and racks, and ways that are too slow; return how many ways are left."""
         left = 0
+        rack = self.rack
         for way in self.ways:
-            hosts, drives = way.hosts, way.drives
-            slow = len(way.halves.drives) - way.halves.n_in_time(way.drive_seconds)
-            if slow and (not drives or way.late != _late(way.core)):
+            in_time = way.halves.n_in_time(way.drive_seconds)
+            slow = len(way.halves.drives) - in_time
+            if slow and (not in_time or way.late != _late(way.core)):
                 rejected.add("first token", way.late, 1 if way.late == _late(way.core) else slow)
-            if hosts and drives:
-                heavy = _heavy_pairs(way, self.rack, rejected)
-                left += heavy < len(hosts) * len(drives)
+            pairs = len(way.halves.hosts) * in_time
+            if pairs:
+                left += _heavy_pairs(way, in_time, rack, rejected) < pairs
         return left
 
 
@@ -243,26 +242,25 @@ def _pair_table(way: Way, hosts: list[int], drives: list[int]) -> tuple[numpy.nd
     return sums, numpy.minimum(host_reach[:, None], drive_reach[None, :]).ravel()
 
 
-def _heavy_pairs(way: Way, rack: tuple[int, int], rejected: Rejections) -> int:
-    """Count the pairs that no power supply or no rack bears, by why."""
+def _heavy_pairs(way: Way, in_time: int, rack: tuple[int, int], rejected: Rejections) -> int:
+    """Count the pairs that no power supply or no rack bears, by why; with the drives in time only."""
     chassis, base, halves = way.core.chassis, way.fixed[2], way.halves
     height, rack_w = rack
     if height < chassis.rack_units:
         rejected.add("power", f"{chassis.id}: a node of {chassis.rack_units} RU does not fit a rack of {height} RU")
-        return len(way.hosts) * len(way.drives)
-    if base + halves.watts[1] <= way.most_watts(rack_w):
+        return len(halves.hosts) * in_time
+    most = way.most_watts(rack_w)
+    if base + halves.watts[1] <= most:
         return 0
-    pairs = Counter(halves.hosts[i].adds[2] for i in way.hosts), Counter(halves.drives[i].adds[2] for i in way.drives)
-    heavy = Counter[str]()
-    for (host, some), (drive, others) in product(*(count.items() for count in pairs)):
-        watts = base + host + drive
-        if watts > chassis.power_limit_w:
-            heavy[f"builds beyond its power supplies' {chassis.power_limit_w} W are not offered"] += some * others
-        elif watts > rack_w:
-            heavy[f"a node of {watts} W does not fit a rack of {rack_w} W"] += some * others
-    for reason, count in heavy.items():
-        rejected.add("power", f"{chassis.id}: {reason}", count)
-    return heavy.total()
+    beyond, heavy = (halves.n_beyond(watts - base, in_time) for watts in (chassis.power_limit_w, most))
+    if beyond:
+        words = f"builds beyond its power supplies' {chassis.power_limit_w} W are not offered"
+        rejected.add("power", f"{chassis.id}: {words}", beyond)
+    if heavy > beyond:
+        least = base + halves.watts[0]
+        words = f"nodes of {least} W and more do not fit a rack of {rack_w} W"
+        rejected.add("power", f"{chassis.id}: {words}", heavy - beyond)
+    return heavy
 
 
 def find_candidates(scenario: Scenario, shelf: Shelf, pricing: Pricing) -> Candidates:
@@ -282,9 +280,9 @@ def find_candidates(scenario: Scenario, shelf: Shelf, pricing: Pricing) -> Candi
     halves_of = HalfShelf(found, shelf.catalog, pricing, at)
     every: list[Way] = []
     considered = 0
-    for ways in _by_machine(scenario, shelf, halves_of, rejected):
+    for stored, ways in _by_machine(scenario, shelf, halves_of, rejected):
         core = ways[0].core
-        family = (core.chassis, core.system, core.n_nodes, _stored(core, halves_of))
+        family = (core.chassis, core.system, core.n_nodes, stored)
         if family not in families:
             families[family] = halves_of.find(core)
         halves = families[family]
@@ -312,11 +310,13 @@ def _stored(core: Core, halves_of: HalfShelf) -> object:
     return (core.pool_key if halves_of.at.pooled else (size.kv, size.copies), halves_of.traffic(core))
 
 
-def _by_machine(scenario: Scenario, shelf: Shelf, halves_of: HalfShelf, rejected: Rejections) -> Iterator[list[Way]]:
-    """Yield the ways to run the model on one machine in one KV format, worse ways left out.
+def _by_machine(
+    scenario: Scenario, shelf: Shelf, halves_of: HalfShelf, rejected: Rejections
+) -> Iterator[tuple[object, list[Way]]]:
+    """Yield what memory and drives see of the ways to run the model on one machine in one KV format, and the ways.
 
     On the same machine and format all ways cost the same; they differ in what they host and in
-    the first token's time only.
+    the first token's time only. Worse ways are left out.
     """
     found, pricing, at = halves_of.found, halves_of.pricing, halves_of.at
     groups: dict[tuple[object, ...], list[Way]] = {}
@@ -335,11 +335,11 @@ def _by_machine(scenario: Scenario, shelf: Shelf, halves_of: HalfShelf, rejected
         key = (core.chassis, core.gpu, core.system, core.n_nodes, core.fabric_nics, _stored(core, halves_of))
         fixed = _fixed(blank_build(core, found, shelf.catalog), pricing, at)
         groups.setdefault(key, []).append(Way(core, min(hosted, at.open_parts), left, late, fixed, _NONE))
-    for ways in groups.values():
+    for key, ways in groups.items():
         # Either all ways have a time or none has.
         rank = {left: -i for i, left in enumerate(sorted({way.drive_seconds or Fraction(0) for way in ways}))}
         vectors = [(-way.reach, rank[way.drive_seconds or Fraction(0)]) for way in ways]
-        yield [ways[i] for i in dominance.undominated(vectors)]
+        yield key[-1], [ways[i] for i in dominance.undominated(vectors)]
 
 
 _NONE = Halves((), (), Rejections())

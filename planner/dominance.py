@@ -67,14 +67,10 @@ def _large(vectors: Sequence[tuple[int, ...]] | numpy.ndarray) -> list[int]:
     front = numpy.empty_like(table)
     for start in range(0, len(left), _BLOCK):
         block = left[start : start + _BLOCK]
-        rows = table[block]
-        alive = ~_dominated(rows, front[: len(kept)])
-        begin = len(kept)
-        for place in block[alive]:
-            mine = table[place]
-            if not bool((front[begin : len(kept)] <= mine).all(axis=1).any()):
-                front[len(kept)] = mine
-                kept.append(int(place))
+        block = block[~_dominated(table[block], front[: len(kept)])]
+        block = block[~_dominated_before(table[block])]
+        front[len(kept) : len(kept) + len(block)] = table[block]
+        kept += block.tolist()
     return sorted(int(order[place]) for place in kept)
 
 
@@ -95,6 +91,16 @@ def _survivors(table: numpy.ndarray) -> numpy.ndarray:
         worse[: killer + 1] = False
         gone |= worse
     return places[~gone]
+
+
+def _dominated_before(rows: numpy.ndarray) -> numpy.ndarray:
+    """Return which rows another that stands before them dominates; that it may be dominated itself changes nothing."""
+    import numpy
+
+    worse = numpy.triu(numpy.ones((len(rows), len(rows)), dtype=bool), 1)
+    for column in rows.T:
+        worse &= column[:, None] <= column[None, :]
+    return worse.any(axis=0)
 
 
 def _dominated(rows: numpy.ndarray, front: numpy.ndarray) -> numpy.ndarray:

@@ -7,6 +7,7 @@ GPUs only share one `Halves`, so that a catalogue of many GPUs asks for each pop
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
@@ -72,6 +73,7 @@ class Halves:
     drives: Sequence[Half]
     rejected: Rejections
     _kept: dict[tuple[int, int, bool], list[int]] = field(default_factory=dict)
+    _weights: dict[int, list[int]] = field(default_factory=dict)
 
     @cached_property
     def reaches(self) -> tuple[list[int], list[int]]:
@@ -100,6 +102,18 @@ class Halves:
     def n_in_time(self, seconds: Fraction | None) -> int:
         """Return how many of the drives, the fastest, deliver a session in so many seconds."""
         return len(self.drives) if seconds is None else bisect_right(self._seconds, seconds)
+
+    def n_beyond(self, watts: int, in_time: int) -> int:
+        """Return how many pairs of a host and one of the fastest `in_time` drives draw more watts."""
+        if in_time not in self._weights:
+            self._weights[in_time] = sorted(self.drives[i].adds[2] for i in self._by_speed[:in_time])
+        drives = self._weights[in_time]
+        light = sum(bisect_right(drives, watts - host) * count for host, count in self._host_watts.items())
+        return len(self.hosts) * in_time - light
+
+    @cached_property
+    def _host_watts(self) -> Counter[int]:
+        return Counter(half.adds[2] for half in self.hosts)
 
     def hosts_within(self, most: int) -> list[int]:
         """Return the hosts that differ on a core that hosts `most` parts."""

@@ -8,6 +8,7 @@ ceiling.
 from __future__ import annotations
 
 from fractions import Fraction
+from functools import lru_cache
 
 from planner import service
 from planner.build import Core
@@ -63,11 +64,17 @@ def decode_sessions(core: Core, scenario: Scenario, prefilled_per_s: Fraction) -
     prefilled_per_s : Fraction
         Prompt tokens per second that come with each session in flight.
     """
-    promised = scenario.service
-    assert promised is not None
-    run, context, rate = Run.of(core), scenario.workload.context.planned_tokens, promised.decode_tokens_per_s
-    ceiling, prefill = decode_ceiling(scenario, core.engine.service), replica_prefill_tokens_per_s(core, scenario)
-    share = prefilled_per_s / prefill
+    prefill, rows = replica_prefill_tokens_per_s(core, scenario), measured_rows(core, scenario)
+    return _decode_sessions(Run.of(core), rows, scenario, prefill, prefilled_per_s)
+
+
+@lru_cache(maxsize=4096)
+def _decode_sessions(
+    run: Run, rows: tuple[Row, ...], scenario: Scenario, prefill: Fraction, prefilled_per_s: Fraction
+) -> int:
+    assert scenario.service is not None
+    context, rate = scenario.workload.context.planned_tokens, scenario.service.decode_tokens_per_s
+    ceiling, share = decode_ceiling(scenario, run.rates), prefilled_per_s / prefill
 
     def roofline() -> int:
         return service.decode_sessions(run, context, accepted_tokens(scenario) / rate, ceiling, share)
@@ -77,7 +84,7 @@ def decode_sessions(core: Core, scenario: Scenario, prefilled_per_s: Fraction) -
         more = max(Fraction(0), row.concurrency * share - row.prefilled_per_s / prefill)
         return (ceiling - more) / rate
 
-    found = sessions_measured(measured_rows(core, scenario), allowed_s, context, roofline)
+    found = sessions_measured(rows, allowed_s, context, roofline)
     return roofline() if found is None else found
 
 

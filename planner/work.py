@@ -8,9 +8,9 @@ bound is made of it. Both are exact fractions.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from fractions import Fraction
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 from planner.attention import Weights
 from planner.budget import default_batch
@@ -58,6 +58,7 @@ class Run:
     shards_indexer: bool = True
 
     @classmethod
+    @lru_cache(maxsize=64)
     def of(cls, core: Core) -> Run:
         """Return a core's replica."""
         launch, engine = core.launch, core.engine
@@ -66,6 +67,15 @@ class Run:
             core.model, core.gpu, engine.service, core.weights, core.footprint.kv, core.layout, chunk, _link(core),
             launch.draft_tokens if launch else 0, launch.draft_layers if launch else 0, engine.shards_indexer,
         )  # fmt: skip
+
+
+    def __hash__(self) -> int:
+        """Return the hash, made once: replicas are looked up by the ten thousand."""
+        return self._hash
+
+    @cached_property
+    def _hash(self) -> int:
+        return hash(tuple(getattr(self, each.name) for each in fields(self)))
 
 
 def _link(core: Core) -> int:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from typing import Literal, Protocol
 
 from planner.build import Build
@@ -183,7 +184,12 @@ def prompts_per_open(build: Build, at: Situation) -> Fraction:
     Where a session is loaded a chunk's unstored tail is prefilled again, half a chunk on average; where
     it is lost, its whole context.
     """
-    flows, tail = at.flows, Fraction(build.cache.chunk_tokens, 2)
+    return _prompts_per_open(build.cache.chunk_tokens, at)
+
+
+@lru_cache(maxsize=8)
+def _prompts_per_open(chunk_tokens: int, at: Situation) -> Fraction:
+    flows, tail = at.flows, Fraction(chunk_tokens, 2)
     return at.turns_per_open * (flows.new_tokens + flows.loaded * tail + flows.again_tokens)
 
 

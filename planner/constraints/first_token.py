@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from functools import lru_cache
 
 from planner import rates, topology
 from planner.build import Build, Core
@@ -79,6 +80,7 @@ def core_seconds(core: Core, cache: Cache, at: Situation) -> Fraction:
     return link_seconds(core, cache, at) + fabric_seconds(core, at) + rates.prompt_seconds(core, at.scenario)
 
 
+@lru_cache(maxsize=64)
 def link_seconds(core: Core, cache: Cache, at: Situation) -> Fraction:
     """Return the time to load one session from host memory into its GPUs; 0 where no tier is below them."""
     tiers = at.scenario.tiers
@@ -91,6 +93,7 @@ def link_seconds(core: Core, cache: Cache, at: Situation) -> Fraction:
     return core.footprint.resume_bytes * copies / links
 
 
+@lru_cache(maxsize=64)
 def fabric_seconds(core: Core, at: Situation) -> Fraction:
     """Return the time to fetch one session from another node; 0 where tiers are not pooled."""
     if not at.pooled or core.fabric_nic is None:

@@ -60,7 +60,7 @@ class Most:
         """Return a bound: so many groups of it hold the load alone, whatever their options."""
         hosts, drives = [self.parts.hosts[h] for h in token.hosts], [self.parts.drives[d] for d in token.drives]
         way = self.parts.ways[token.way]
-        reach = min(way.reach, *(option.reach for option in drives))
+        reach = min(way.reach, *(option.reach for option in (*hosts, *drives)))
         most = self.needs.groups(reach, min(h.units for h in hosts), min(d.units for d in drives))
         cents = token.cents + min(h.cents for h in hosts) + min(d.cents for d in drives)
         return self._limited(most, way.core.n_nodes, cents)
@@ -72,7 +72,7 @@ class Most:
         others = [self._others(token, hosts) for token in takers]
         beside = [option for some in others for option in some]
         reach = min(self.parts.ways[token.way].reach for token in takers)
-        reach = min(reach, *(option.reach for option in (beside if hosts else [mine])))
+        reach = min(reach, mine.reach, *(option.reach for option in beside))
         units = mine.units, min(option.units for option in beside)
         most = self.needs.groups(reach, *(units if hosts else units[::-1]))
         cents = [token.cents + min(o.cents for o in some) for token, some in zip(takers, others, strict=True)]

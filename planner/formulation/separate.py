@@ -170,9 +170,10 @@ def _add_covering(made: Separate) -> None:
         _add_cover(made, "dram_pool", {var: parts.hosts[o].units for var, o in made.hosts.items()}, needs.gib)
     if needs.gb > 0:
         _add_cover(made, "nvme_pool", {var: parts.drives[o].units for var, o in made.drives.items()}, needs.gb)
-    of_drives = {var: parts.drives[o].reach for var, o in made.drives.items()}
-    if min(of_drives.values()) < max(reaches.values()):
-        made.program.add_row("drive_reach", of_drives, ">=", needs.sessions)
+    for name, options, variables in (("host", parts.hosts, made.hosts), ("drive", parts.drives, made.drives)):
+        hosted = {var: options[o].reach for var, o in variables.items()}
+        if min(hosted.values()) < max(reaches.values()):
+            made.program.add_row(f"{name}_reach", hosted, ">=", needs.sessions)
 
 
 def _add_cover(made: Separate, name: str, capacities: Mapping[int, int], need: int) -> None:

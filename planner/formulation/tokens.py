@@ -113,9 +113,8 @@ class Parts:
         """Return whether costs and every active rule add over the parts."""
         at = self.at
         rules = {rule.kind for rule in FLEET_RULES.values() if rule.active(at)}
-        unlimited = all(option.reach >= at.open_parts for option in self.hosts)
         plain = at.scenario.objectives in (("capex",), ("nodes",))
-        return at.pooled and plain and rules <= SEPARABLE and unlimited
+        return at.pooled and plain and rules <= SEPARABLE
 
     def core_cents(self, way: Way) -> int:
         """Return the cost of one group without memory and data drives."""
@@ -150,23 +149,32 @@ class Parts:
         room = self.room(way, 1)
         light = frozenset(h for h in hosts if self.hosts[h].watts + least[1] <= room)
         slim = frozenset(d for d in drives if self.drives[d].watts + least[0] <= room)
-        reach = min(way.reach, max(self.drives[d].reach for d in slim))
+        reaches = [self.hosts[h].reach for h in light], [self.drives[d].reach for d in slim]
+        reach = min(way.reach, *map(max, reaches))
         heavy = max(self.hosts[h].watts for h in light) + max(self.drives[d].watts for d in slim)
-        exact = heavy <= self.room(way, racks) and reach <= min(self.drives[d].reach for d in slim)
+        exact = heavy <= self.room(way, racks) and reach <= min(map(min, reaches))
         return [Token(i, self.core_cents(way), reach, racks, light, slim, exact)]
 
     def _exact(self, i: int) -> list[Token]:
         """Return tokens whose options may be paired freely, and that cover every legal pair."""
         way, found = self.ways[i], []
-        reaches = sorted({min(way.reach, self.drives[d].reach) for d in self.drive_of[i]})
+        reaches = self._reaches(i)
         cents = self.core_cents(way)
         for racks in range(1, self.tallest(way) + 1):
             for hosts, drives in self._split(i, self.room(way, racks)):
                 for reach in reaches:
+                    wide = frozenset(h for h in hosts if self.hosts[h].reach >= reach)
                     fast = frozenset(d for d in drives if self.drives[d].reach >= reach)
-                    if fast:
-                        found.append(Token(i, cents, reach, racks, hosts, fast, True))
+                    if wide and fast:
+                        found.append(Token(i, cents, reach, racks, wide, fast, True))
         return found
+
+    def _reaches(self, i: int) -> list[int]:
+        """Return the different reaches of the pairs of a core, rising."""
+        way, hosts, drives = self.ways[i], self.host_of[i], self.drive_of[i]
+        single = {self.hosts[h].reach for h in hosts} | {self.drives[d].reach for d in drives} | {way.reach}
+        most = min(way.reach, max(self.hosts[h].reach for h in hosts), max(self.drives[d].reach for d in drives))
+        return sorted(reach for reach in single if reach <= most)
 
     def _split(self, i: int, room: int) -> list[tuple[frozenset[int], frozenset[int]]]:
         """Return products of options that together are all pairs within `room` watts."""

@@ -31,13 +31,10 @@ def _best_of_core(parts: Parts, needs: Needs, i: int) -> tuple[int, Triple] | No
 
     way, hosts, drives = parts.ways[i], list(parts.host_of[i]), list(parts.drive_of[i])
     of_hosts, of_drives = _table(parts.hosts, hosts), _table(parts.drives, drives)
-    groups = numpy.maximum(
-        _groups(needs.gib, of_hosts[1])[:, None],
-        numpy.maximum(_groups(needs.gb, of_drives[1]), _groups(needs.sessions, numpy.minimum(of_drives[3], way.reach)))[
-            None, :
-        ],
-    )
-    groups = groups + needs.spares
+    reaches = [_groups(needs.sessions, numpy.minimum(table[3], way.reach)) for table in (of_hosts, of_drives)]
+    of_host = numpy.maximum(_groups(needs.gib, of_hosts[1]), reaches[0])
+    of_drive = numpy.maximum(_groups(needs.gb, of_drives[1]), reaches[1])
+    groups = numpy.maximum(of_host[:, None], of_drive[None, :]) + needs.spares
     cents = parts.core_cents(way) + of_hosts[0][:, None] + of_drives[0][None, :]
     each = way.core.n_nodes if parts.at.scenario.objectives == ("nodes",) else cents
     legal = of_hosts[2][:, None] + of_drives[2][None, :] <= parts.room(way, 1)
