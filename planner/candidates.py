@@ -335,11 +335,11 @@ def _by_machine(
         key = (core.chassis, core.gpu, core.system, core.n_nodes, core.fabric_nics, _stored(core, halves_of))
         fixed = _fixed(blank_build(core, found, shelf.catalog), pricing, at)
         groups.setdefault(key, []).append(Way(core, min(hosted, at.open_parts), left, late, fixed, _NONE))
-    for key, ways in groups.items():
+    for (*_, stored), ways in groups.items():
         # Either all ways have a time or none has.
         rank = {left: -i for i, left in enumerate(sorted({way.drive_seconds or Fraction(0) for way in ways}))}
         vectors = [(-way.reach, rank[way.drive_seconds or Fraction(0)]) for way in ways]
-        yield key[-1], [ways[i] for i in dominance.undominated(vectors)]
+        yield stored, [ways[i] for i in dominance.undominated(vectors)]
 
 
 _NONE = Halves((), (), Rejections())

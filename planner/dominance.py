@@ -100,7 +100,7 @@ def _dominated_before(rows: numpy.ndarray) -> numpy.ndarray:
     worse = numpy.triu(numpy.ones((len(rows), len(rows)), dtype=bool), 1)
     for column in rows.T:
         worse &= column[:, None] <= column[None, :]
-    return worse.any(axis=0)
+    return numpy.asarray(worse.any(axis=0))
 
 
 def _dominated(rows: numpy.ndarray, front: numpy.ndarray) -> numpy.ndarray:

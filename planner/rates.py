@@ -44,9 +44,14 @@ def measured_rows(core: Core, scenario: Scenario) -> tuple[Row, ...]:
 
 def replica_prefill_tokens_per_s(core: Core, scenario: Scenario) -> Fraction:
     """Return the prompt tokens per second of a replica at the planned context that does nothing else."""
-    run, position = Run.of(core), scenario.workload.context.planned_tokens
+    return _prefill_tokens_per_s(Run.of(core), measured_rows(core, scenario), scenario)
+
+
+@lru_cache(maxsize=4096)
+def _prefill_tokens_per_s(run: Run, rows: tuple[Row, ...], scenario: Scenario) -> Fraction:
+    position = scenario.workload.context.planned_tokens
     each = service.prefill_tokens_per_s(run, position)
-    found = prefill_measured(measured_rows(core, scenario), run, position, each)
+    found = prefill_measured(rows, run, position, each)
     return each if found is None else found
 
 
@@ -64,15 +69,13 @@ def decode_sessions(core: Core, scenario: Scenario, prefilled_per_s: Fraction) -
     prefilled_per_s : Fraction
         Prompt tokens per second that come with each session in flight.
     """
-    prefill, rows = replica_prefill_tokens_per_s(core, scenario), measured_rows(core, scenario)
-    return _decode_sessions(Run.of(core), rows, scenario, prefill, prefilled_per_s)
+    return _decode_sessions(Run.of(core), measured_rows(core, scenario), scenario, prefilled_per_s)
 
 
 @lru_cache(maxsize=4096)
-def _decode_sessions(
-    run: Run, rows: tuple[Row, ...], scenario: Scenario, prefill: Fraction, prefilled_per_s: Fraction
-) -> int:
+def _decode_sessions(run: Run, rows: tuple[Row, ...], scenario: Scenario, prefilled_per_s: Fraction) -> int:
     assert scenario.service is not None
+    prefill = _prefill_tokens_per_s(run, rows, scenario)
     context, rate = scenario.workload.context.planned_tokens, scenario.service.decode_tokens_per_s
     ceiling, share = decode_ceiling(scenario, run.rates), prefilled_per_s / prefill
 

@@ -12,13 +12,14 @@ import math
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import product
 from typing import Literal
 
 from planner.build import Build
 from planner.candidates import Offers, keep_best
 from planner.costs import bill, capex_cents
-from planner.duality import bound_from_prices
+from planner.duality import Dual
 from planner.errors import InterruptedPlanError, UnprovenError
 from planner.formulation.separate import Separate, Support, make_separate
 from planner.formulation.tokens import Parts
@@ -36,24 +37,20 @@ _NEVER = 10**18
 """Of a pool without plans."""
 _LEAST_S, _LEAST_TRY_S = 0.1, 1.0
 """Seconds for a bound and for a plan of what a bound found, however late it is."""
+_NARROWINGS, _LARGELY = 4, 0.95
+"""Times that a pool is narrowed at once, as long as it gets smaller by more than one in twenty."""
 _FIRST_BUILDS = 6
 """Builds of the first plan."""
 Found = tuple[Problem, Outcome]
 
 
-def is_large(pools: Sequence[Offers], at: Situation) -> bool:
-    """Return whether the builds of any pool are too many to be listed."""
-    ways = (way for offers in pools for way in offers.best_ways(at))
-    return sum(len(way.hosts) * len(way.drives) for way in ways) > PLAIN_UP_TO
-
-
 def taken_apart(builds: Sequence[Build], at: Situation) -> list[Parts]:
     """Return the parts of each pool where its builds are too many to be listed; none where they are not."""
     pools = builds.pools() if isinstance(builds, Offers) and at.pooled and not at.parts else []
-    if not is_large(pools, at):
+    if not pools or not Parts.separable(at):
         return []
     parts = [Parts.of(pool, at) for pool in pools]
-    return parts if all(part.separable for part in parts) else []
+    return parts if sum(part.pairs for part in parts) > PLAIN_UP_TO else []
 
 
 @dataclass
@@ -68,14 +65,17 @@ class _Pool:
         Whether nothing better than the best so far is in it.
     stopped : bool
         Whether time ran out before that.
+    close : bool
+        Whether answers half-way between bound and plan lead no further.
     exact : set of int
         Cores that are told exactly.
     """
 
     parts: Parts
-    bound: int
+    bound: int = 0
     done: bool = False
     stopped: bool = False
+    close: bool = False
     exact: set[int] = field(default_factory=set)
 
 
@@ -97,7 +97,9 @@ class Search:
         """
         start = time.monotonic()
         self._begin(pools)
-        asked = [_Pool(parts, self._promise(parts)) for parts in pools]
+        asked = [_Pool(parts) for parts in pools]
+        for pool in asked:
+            self._promise(pool)
         self._finish(asked, self._step)
         stopped = [pool.bound for pool in asked if pool.stopped]
         if self.best is None:
@@ -124,18 +126,38 @@ class Search:
             triples, parts = min(found, key=lambda some: some[0][0])
             self._try(parts, [triple for _, triple in triples])
 
-    def _promise(self, parts: Parts) -> int:
-        """Return what no plan of a pool that is as good as the best can be below: exactly."""
-        for known in (self._known(), None):
-            made = make_separate(parts, parts.tokens(()), known)
-            if made is None:
-                return _NEVER
-            terms = made.stages()[0]
-            prices = row_prices(made.program, terms)
-            if prices:
-                return max(0, bound_from_prices(made.program, terms, prices))
-            # Nothing is as good as the best, says a solver: what is there without it?
-        return 0
+    def _promise(self, pool: _Pool) -> None:
+        """Say what no plan of a pool that is as good as the best can be below."""
+        made = self._narrowed(pool)
+        if made is None:
+            pool.done, pool.bound = True, _NEVER
+        elif not pool.bound:
+            # Nothing is as good as the best, says a solver, or there is none yet: what is there without it?
+            free = make_separate(pool.parts, pool.parts.tokens(()))
+            dual = free and _dual(free)
+            pool.bound = max(0, dual.bound) if dual else 0
+
+    def _narrowed(self, pool: _Pool) -> Separate | None:
+        """Return the program of a pool without what no plan that is as good as the best can use.
+
+        Options and cores that are not in any such plan leave the pool for good: the best only gets better.
+        """
+        known = self._known()
+        made = make_separate(pool.parts, pool.parts.tokens(pool.exact), known)
+        for again in reversed(range(_NARROWINGS)):
+            dual = None if made is None or known is None else _dual(made)
+            if made is None or known is None or dual is None:
+                return made
+            pool.bound = max(pool.bound, min(dual.bound, known + 1))
+            if dual.bound > known:
+                return made
+            caps = made.caps(partial(dual.upper, most=known))
+            left = pool.parts.without(pool.exact, *caps.gone)
+            if not again or left.size > _LARGELY * pool.parts.size:
+                return make_separate(pool.parts, made.tokens, known, caps)
+            pool.parts = left
+            made = make_separate(left, left.tokens(pool.exact), known)
+        return made
 
     def _known(self) -> int | None:
         """Return the first objective of the best plan so far."""
@@ -160,23 +182,25 @@ class Search:
         """
         made = self._made(pool)
         if made is None:
-            pool.done, pool.bound = True, _NEVER
+            pool.done, pool.bound = True, max(pool.bound, int(min(self._least() + 1, _NEVER)))
             return
-        terms = made.stages()[0]
-        answer = optimise(made.program, terms, self.solver, self._left())
+        terms, before = made.stages()[0], self._least()
+        # Half-way between bound and plan is far enough while cores are loose: what is in use then is told exactly.
+        gap = 0 if pool.close or self.best is None else int(before - pool.bound) // 2
+        answer = optimise(made.program, terms, self.solver, self._left(), gap)
         if answer.status == "infeasible":
             pool.done, pool.bound = True, int(min(self._least() + 1, _NEVER))
             return
-        proven = answer.status == "optimal"
-        if proven:
+        if answer.status == "optimal":
             pool.bound = max(pool.bound, sum(c * answer.values[i] for i, c in terms.items()))
         elif answer.bound is not None and math.isfinite(answer.bound):
             pool.bound = max(pool.bound, math.floor(answer.bound))
         loose = self._use(pool, made, answer)
         if self._least() <= pool.bound:
             pool.done = True
-        elif not proven or not loose:
-            pool.done = pool.stopped = True
+        elif not loose and self._least() == before:
+            pool.done = pool.stopped = not gap
+            pool.close = True
 
     def _break_ties(self, pools: Sequence[_Pool]) -> None:
         """Look for plans that are as good, and better in the second objective, in the pools that may have any."""
@@ -200,8 +224,10 @@ class Search:
         pool.done = not loose and self._values(self.best) == before
 
     def _made(self, pool: _Pool) -> Separate | None:
-        """Return the program of a pool, with only what is as good as the best."""
-        made = make_separate(pool.parts, pool.parts.tokens(pool.exact), self._known())
+        """Return the program of a pool, with only what is as good as the best; None where there is none."""
+        made = self._narrowed(pool)
+        if pool.bound > self._least():
+            return None
         if made is not None and self.best is not None:
             made.program.add_row("keep", made.stages()[0], "<=", self.best[1].value)
         return made
@@ -248,6 +274,13 @@ class Search:
     def _is_over(self) -> bool:
         """Return whether no pool should be asked any more."""
         return interrupted() or (self.deadline is not None and time.monotonic() >= self.deadline)
+
+
+def _dual(made: Separate) -> Dual | None:
+    """Return what the prices of a program's rows say of its first objective; None where no solver finds prices."""
+    terms = made.stages()[0]
+    prices = row_prices(made.program, terms)
+    return Dual.of(made.program, terms, prices) if prices else None
 
 
 def _triples(parts: Parts, support: Support) -> Iterator[Triple]:

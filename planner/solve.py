@@ -19,7 +19,7 @@ from planner.interrupts import held, interrupted
 from planner.plan import Goal
 from planner.problem import Problem
 from planner.program import Program
-from planner.solvers import SHIPPED, Answer, SolverError, check_solver, run, version
+from planner.solvers import SHIPPED, Answer, Manner, SolverError, check_solver, run, version
 
 Status = Literal["optimal", "feasible", "infeasible"]
 _LEAST_STAGE_S = 0.1
@@ -170,13 +170,15 @@ def least(
     return answer.values if answer.status == "optimal" else None
 
 
-def optimise(program: Program, terms: Mapping[int, int], solver: str, limit: float | None) -> Answer:
+def optimise(program: Program, terms: Mapping[int, int], solver: str, limit: float | None, gap: int = 0) -> Answer:
     """Minimise one objective over a program over parts; the values hold in integers, the bound is the solver's.
+
+    An answer that is no more than `gap` above the bound is good enough.
 
     Such a program has totals beside their shares. HiGHS's presolve puts the shares in the place of
     the totals, which are what is worth branching on; without it proofs take a third to a half.
     """
-    return _checked(program, terms, solver, limit, presolve=False)
+    return _checked(program, terms, solver, limit, Manner(presolve=False, gap=gap))
 
 
 def least_possible(problem: Problem) -> int:
@@ -210,13 +212,13 @@ def _bound(stage: Stage, answer: Answer, value: int) -> int:
 
 
 def _checked(
-    program: Program, terms: Mapping[int, int], solver: str, limit: float | None, presolve: bool = True
+    program: Program, terms: Mapping[int, int], solver: str, limit: float | None, how: Manner | None = None
 ) -> Answer:
     """Solve, and hold the values against every row in integers; ask another solver if they fail."""
     faults = []
     for name in (solver, *(other for other in SHIPPED if other != solver)):
         try:
-            answer = run(program, terms, name, limit, presolve)
+            answer = run(program, terms, name, limit, how)
         except SolverError as died:
             faults.append(f"{name}: {died}")
             continue

@@ -42,6 +42,22 @@ class SolverError(Exception):
 
 
 @dataclass(frozen=True)
+class Manner:
+    """How a solver goes about it.
+
+    Attributes
+    ----------
+    presolve : bool
+        Whether HiGHS may rewrite the program first.
+    gap : int
+        How far above the bound an answer may be, in the objective's unit.
+    """
+
+    presolve: bool = True
+    gap: int = 0
+
+
+@dataclass(frozen=True)
 class Answer:
     """What a solver says about one objective.
 
@@ -64,9 +80,9 @@ class Answer:
 
 
 def run(
-    program: Program, terms: Mapping[int, int], solver: str, limit_s: float | None, presolve: bool = True
+    program: Program, terms: Mapping[int, int], solver: str, limit_s: float | None, how: Manner | None = None
 ) -> Answer:
-    """Minimise `terms` with one solver; `presolve` says whether HiGHS may rewrite the program first.
+    """Minimise `terms` with one solver.
 
     Raises
     ------
@@ -79,7 +95,7 @@ def run(
     start = time.monotonic()
     stop = threading.Event()
     with tempfile.TemporaryDirectory(prefix="planner-", ignore_cleanup_errors=True) as folder, _quiet():
-        engine = _engine(solver, limit_s, Path(folder), stop, presolve)
+        engine = _engine(solver, limit_s, Path(folder), stop, how or Manner(), unit)
         with _children(folder) as children:
             _watched(lambda: problem.solve(engine), stop, children)
         log = Path(folder) / "log"
@@ -276,12 +292,12 @@ def _pulp_name(name: str) -> str:
     raise UsageError(f"--solver {name}: unknown; there are: {here}; PuLP can also use, once installed: {more}")
 
 
-def _engine(solver: str, limit_s: float | None, folder: Path, stop: threading.Event, presolve: bool) -> Any:
+def _engine(solver: str, limit_s: float | None, folder: Path, stop: threading.Event, how: Manner, unit: int) -> Any:
     # Objective values are whole, so an absolute gap of one half proves the optimum.
-    common = {"msg": False, "gapRel": 0.0, "gapAbs": 0.5, "timeLimit": limit_s}
+    common = {"msg": False, "gapRel": 0.0, "gapAbs": max(0.5, how.gap / unit), "timeLimit": limit_s}
     if solver.casefold() == "highs":
         return pulp.HiGHS(
-            **common, threads=1, random_seed=1, presolve="choose" if presolve else "off",
+            **common, threads=1, random_seed=1, presolve="choose" if how.presolve else "off",
             callbackTuple=(_stopper(stop), None),
             callbacksToActivate=[pulp.HiGHS.hscb.HighsCallbackType.kCallbackMipInterrupt],
         )  # fmt: skip

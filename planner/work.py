@@ -8,9 +8,9 @@ bound is made of it. Both are exact fractions.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property, lru_cache
+from functools import lru_cache
 
 from planner.attention import Weights
 from planner.budget import default_batch
@@ -68,14 +68,9 @@ class Run:
             launch.draft_tokens if launch else 0, launch.draft_layers if launch else 0, engine.shards_indexer,
         )  # fmt: skip
 
-
     def __hash__(self) -> int:
-        """Return the hash, made once: replicas are looked up by the ten thousand."""
-        return self._hash
-
-    @cached_property
-    def _hash(self) -> int:
-        return hash(tuple(getattr(self, each.name) for each in fields(self)))
+        """Return a hash of what tells replicas of one scenario apart: they are looked up by the ten thousand."""
+        return hash((self.gpu, self.weights, self.kv, self.layout, self.link_bytes_per_s))
 
 
 def _link(core: Core) -> int:

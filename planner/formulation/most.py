@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 from planner.constraints.pools import POOLS
 from planner.formulation.tokens import Option, Parts, Token
@@ -35,6 +35,21 @@ class Needs:
         return max(_groups(self.sessions, reach), _groups(self.gib, gib), _groups(self.gb, gb)) + self.spares
 
 
+@dataclass(frozen=True)
+class Caps:
+    """Bounds of the groups of some tokens, memory and drive options, found by other means; none of the rest."""
+
+    tokens: Mapping[Token, int] = field(default_factory=dict)
+    hosts: Mapping[int, int] = field(default_factory=dict)
+    drives: Mapping[int, int] = field(default_factory=dict)
+
+    @property
+    def gone(self) -> tuple[list[Token], list[int], list[int]]:
+        """Tokens, memory and drive options of which there is none."""
+        hosts, drives = ([o for o, most in some.items() if not most] for some in (self.hosts, self.drives))
+        return [token for token, most in self.tokens.items() if not most], hosts, drives
+
+
 def _groups(need: int, least: int) -> int:
     return 0 if need <= 0 else ceil_div(need, least) if least > 0 else _MANY
 
@@ -49,40 +64,49 @@ class Most:
         Those that are left.
     known : int or None
         The first objective of the best plan so far.
+    caps : Caps
+        Bounds found by other means.
     """
 
     parts: Parts
     needs: Needs
     tokens: Sequence[Token]
     known: int | None
+    caps: Caps = field(default_factory=Caps)
+    _known_least: dict[tuple[bool, frozenset[int]], Option] = field(default_factory=dict)
 
     def of_token(self, token: Token) -> int:
         """Return a bound: so many groups of it hold the load alone, whatever their options."""
-        hosts, drives = [self.parts.hosts[h] for h in token.hosts], [self.parts.drives[d] for d in token.drives]
-        way = self.parts.ways[token.way]
-        reach = min(way.reach, *(option.reach for option in (*hosts, *drives)))
-        most = self.needs.groups(reach, min(h.units for h in hosts), min(d.units for d in drives))
-        cents = token.cents + min(h.cents for h in hosts) + min(d.cents for d in drives)
-        return self._limited(most, way.core.n_nodes, cents)
+        hosts, drives, way = (
+            self._least(True, token.hosts),
+            self._least(False, token.drives),
+            self.parts.ways[token.way],
+        )
+        most = self.needs.groups(min(way.reach, hosts.reach, drives.reach), hosts.units, drives.units)
+        most = min(most, self.caps.tokens.get(token, most))
+        return self._limited(most, way.core.n_nodes, token.cents + hosts.cents + drives.cents)
 
     def of_option(self, option: int, hosts: bool) -> int:
         """Return a bound: so many groups with it hold the load alone, whatever their cores."""
         mine = (self.parts.hosts if hosts else self.parts.drives)[option]
         takers = [token for token in self.tokens if option in (token.hosts if hosts else token.drives)]
-        others = [self._others(token, hosts) for token in takers]
-        beside = [option for some in others for option in some]
-        reach = min(self.parts.ways[token.way].reach for token in takers)
-        reach = min(reach, mine.reach, *(option.reach for option in beside))
-        units = mine.units, min(option.units for option in beside)
+        # Drives stand beside memory, memory beside drives.
+        beside = [self._least(not hosts, token.drives if hosts else token.hosts) for token in takers]
+        reach = min(mine.reach, *(self.parts.ways[token.way].reach for token in takers), *(o.reach for o in beside))
+        units = mine.units, min(others.units for others in beside)
         most = self.needs.groups(reach, *(units if hosts else units[::-1]))
-        cents = [token.cents + min(o.cents for o in some) for token, some in zip(takers, others, strict=True)]
-        return self._limited(most, mine.n_nodes, mine.cents + min(cents))
+        most = min(most, (self.caps.hosts if hosts else self.caps.drives).get(option, most))
+        cents = min(token.cents + others.cents for token, others in zip(takers, beside, strict=True))
+        return self._limited(most, mine.n_nodes, mine.cents + cents)
 
-    def _others(self, token: Token, hosts: bool) -> list[Option]:
-        """Return drives that stand beside memory, or memory beside drives."""
-        if hosts:
-            return [self.parts.drives[d] for d in token.drives]
-        return [self.parts.hosts[h] for h in token.hosts]
+    def _least(self, hosts: bool, some: frozenset[int]) -> Option:
+        """Return an option that costs, gives and reaches as little as any of some: cores share such sets."""
+        key = hosts, some
+        if key not in self._known_least:
+            options = [(self.parts.hosts if hosts else self.parts.drives)[o] for o in some]
+            least = (min(getattr(o, what) for o in options) for what in ("cents", "units", "watts", "reach", "n_nodes"))
+            self._known_least[key] = Option(*least)
+        return self._known_least[key]
 
     def _limited(self, most: int, n_nodes: int, cents: int) -> int:
         """Return the bound with what the fleet's nodes, and a plan that is known, leave of it."""

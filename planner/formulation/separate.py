@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from planner.constraints.sessions import add_covering_rows
 from planner.costs import cluster_line_power_w, group_drivers
-from planner.formulation.most import Most, Needs
+from planner.formulation.most import Caps, Most, Needs
 from planner.formulation.pairing import Slot, add_fits, add_pairing, add_slots
 from planner.formulation.rows import add_rack_lots
 from planner.formulation.tokens import Option, Parts, Token
@@ -91,6 +91,12 @@ class Separate:
         capex, nodes = self.capex_terms(), self.node_terms()
         return (nodes, capex) if self.parts.at.scenario.objectives == ("nodes",) else (capex, nodes)
 
+    def caps(self, most_of: Callable[[int], int]) -> Caps:
+        """Return bounds of tokens and options from those of their variables."""
+        tokens = {token: most_of(var) for token, var in zip(self.tokens, self.cores, strict=True)}
+        hosts, drives = ({o: most_of(var) for var, o in some.items()} for some in (self.hosts, self.drives))
+        return Caps(tokens, hosts, drives)
+
     def support(self, values: Sequence[int]) -> Support:
         """Return the cores, memory and drives in use."""
         ways = {token.way for token, var in zip(self.tokens, self.cores, strict=True) if values[var]}
@@ -98,10 +104,13 @@ class Separate:
         return frozenset(ways), frozenset(hosts), frozenset(drives)
 
 
-def make_separate(parts: Parts, tokens: Sequence[Token], known: int | None = None) -> Separate | None:
+def make_separate(
+    parts: Parts, tokens: Sequence[Token], known: int | None = None, caps: Caps | None = None
+) -> Separate | None:
     """Return the program; None where no fleet of these tokens can hold the load.
 
-    `known` is the first objective of a plan: the program keeps all that are as good.
+    `known` is the first objective of a plan: the program keeps all that are as good. `caps` are
+    bounds that hold in all of them.
     """
     hosts = _worth(parts.hosts, [token.hosts for token in tokens], parts)
     drives = _worth(parts.drives, [token.drives for token in tokens], parts)
@@ -109,16 +118,16 @@ def make_separate(parts: Parts, tokens: Sequence[Token], known: int | None = Non
     if not left:
         return None
     made = Separate(parts, Needs.of(parts), left)
-    _add_parts(made, sorted(hosts), sorted(drives), known)
+    _add_parts(made, sorted(hosts), sorted(drives), known, caps or Caps())
     _add_pairs(made)
     _add_covering(made)
     _add_fleet(made)
     return made
 
 
-def _add_parts(made: Separate, hosts: Sequence[int], drives: Sequence[int], known: int | None) -> None:
+def _add_parts(made: Separate, hosts: Sequence[int], drives: Sequence[int], known: int | None, caps: Caps) -> None:
     """Add variables of all cores, memory and drives."""
-    program, most = made.program, Most(made.parts, made.needs, made.tokens, known)
+    program, most = made.program, Most(made.parts, made.needs, made.tokens, known, caps)
     program.groups += [program.add_variable(f"core_{t.way}", most.of_token(t)) for t in made.tokens]
     made.hosts |= {program.add_variable(f"host_{o}", most.of_option(o, True)): o for o in hosts}
     made.drives |= {program.add_variable(f"drives_{o}", most.of_option(o, False)): o for o in drives}

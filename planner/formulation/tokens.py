@@ -7,8 +7,8 @@ pair gives; *exact* tokens of one core promise only what every allowed pair keep
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, field, replace
 
 from planner.candidates import Offers, Way
 from planner.constraints import FLEET_RULES
@@ -86,20 +86,10 @@ class Parts:
     def of(cls, offers: Offers, at: Situation) -> Parts:
         """Return the parts of what is on offer."""
         parts = cls(offers, at, [way for way in offers.best_ways(at) if way.hosts and way.drives])
-        known: tuple[dict[object, int], dict[object, int]] = {}, {}
+        hosts, drives = _Options(parts, parts.hosts), _Options(parts, parts.drives)
         for way in parts.ways:
-            for halves, some, options, seen, found in (
-                (way.halves.hosts, way.hosts, parts.hosts, known[0], parts.host_of),
-                (way.halves.drives, way.drives, parts.drives, known[1], parts.drive_of),
-            ):
-                mine: dict[int, int] = {}
-                for i in some:
-                    key = _key(way, halves[i])
-                    if key not in seen:
-                        seen[key] = len(options)
-                        options.append(parts._option(way, halves[i]))
-                    mine[seen[key]] = i
-                found.append(mine)
+            parts.host_of.append(hosts.of(way, way.halves.hosts, way.hosts))
+            parts.drive_of.append(drives.of(way, way.halves.drives, way.drives))
         return parts
 
     def _option(self, way: Way, half: Half) -> Option:
@@ -108,13 +98,22 @@ class Parts:
         units = max(0, -half.adds[3]) + max(0, -half.adds[4])
         return Option(n * cents, n * units, n * half.adds[2], half.reach, n)
 
-    @property
-    def separable(self) -> bool:
+    @staticmethod
+    def separable(at: Situation) -> bool:
         """Return whether costs and every active rule add over the parts."""
-        at = self.at
         rules = {rule.kind for rule in FLEET_RULES.values() if rule.active(at)}
         plain = at.scenario.objectives in (("capex",), ("nodes",))
         return at.pooled and plain and rules <= SEPARABLE
+
+    @property
+    def pairs(self) -> int:
+        """Pairs of memory and drives over all cores."""
+        return sum(len(hosts) * len(drives) for hosts, drives in zip(self.host_of, self.drive_of, strict=True))
+
+    @property
+    def size(self) -> int:
+        """Pairs of cores and options."""
+        return sum(len(some) for of in (self.host_of, self.drive_of) for some in of)
 
     def core_cents(self, way: Way) -> int:
         """Return the cost of one group without memory and data drives."""
@@ -134,10 +133,32 @@ class Parts:
 
     def tokens(self, exact: Iterable[int]) -> list[Token]:
         """Return the tokens of all ways: exact ones of those in `exact`, a loose one of each other."""
-        taken, found = set(exact), []
-        for i in range(len(self.ways)):
-            found += self._exact(i) if i in taken else self._loose(i)
-        return self._undominated(found)
+        taken = set(exact)
+        return self._undominated([token for i in range(len(self.ways)) for token in self._tokens_of(i, i in taken)])
+
+    def _tokens_of(self, i: int, exact: bool) -> list[Token]:
+        if not self.host_of[i] or not self.drive_of[i]:
+            return []
+        return self._exact(i) if exact else self._loose(i)
+
+    def without(
+        self, exact: Iterable[int], tokens: Collection[Token], hosts: Collection[int], drives: Collection[int]
+    ) -> Parts:
+        """Return the parts without these options, and without the ways of which no other token is left.
+
+        `tokens` are some of those that `exact` gives.
+        """
+        taken, gone = set(exact), set(tokens)
+        ways = {token.way for token in gone}
+        ways = {i for i in ways if gone.issuperset(self._tokens_of(i, i in taken))}
+
+        def left(of: list[dict[int, int]], some: Collection[int]) -> list[dict[int, int]]:
+            return [
+                {} if i in ways else {option: half for option, half in mine.items() if option not in some}
+                for i, mine in enumerate(of)
+            ]
+
+        return replace(self, host_of=left(self.host_of, hosts), drive_of=left(self.drive_of, drives))
 
     def _loose(self, i: int) -> list[Token]:
         """Return one token that promises the best of all legal pairs at once."""
@@ -209,6 +230,30 @@ class Parts:
         height = way.core.n_nodes * way.core.chassis.rack_units
         watts = way.core.n_nodes * way.fixed[2] if self.at.scenario.limits.power_w is not None else 0
         return (token.cents, *drivers, height, watts, -token.reach, -token.racks)
+
+
+@dataclass
+class _Options:
+    """Options met so far; ways with the same halves have the same."""
+
+    parts: Parts
+    options: list[Option]
+    _place: dict[object, int] = field(default_factory=dict)
+    _met: dict[tuple[int, int], dict[int, int]] = field(default_factory=dict)
+
+    def of(self, way: Way, halves: Sequence[Half], some: list[int]) -> dict[int, int]:
+        """Return the options of a way, each with the half that it is there."""
+        key = id(halves), id(some)
+        if key not in self._met:
+            self._met[key] = {self._place_of(way, halves[i]): i for i in some}
+        return self._met[key]
+
+    def _place_of(self, way: Way, half: Half) -> int:
+        key = _key(way, half)
+        if key not in self._place:
+            self._place[key] = len(self.options)
+            self.options.append(self.parts._option(way, half))
+        return self._place[key]
 
 
 def _key(way: Way, half: Half) -> object:

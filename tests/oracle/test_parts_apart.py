@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from fractions import Fraction
 from random import Random
+from typing import Any
 
 import pytest
 
@@ -12,7 +14,7 @@ from planner import planning, separation
 from planner.candidates import Candidates
 from planner.errors import InfeasibleError
 from planner.formulation import separate
-from planner.hardware import Chassis
+from planner.hardware import Chassis, Cpu
 from planner.planning import Solved, solve_scenario
 from planner.scenario import Fleet, Limits
 from planner.units import Money
@@ -44,7 +46,7 @@ def middle_sized(seed: int) -> Instance:
     cluster = replace(catalog.cluster, rack_w=rng.choice((15_000, 24_000, 40_000)))
     gpus = {name: replace(part, power_w=rng.randint(500, 560)) for name, part in catalog.gpus().items()}
     chassis = {name: _tight(part, rng) for name, part in catalog.chassis().items()}
-    parts = {**catalog.parts, "gpu": gpus, "chassis": chassis}
+    parts = {**catalog.parts, "gpu": gpus, "chassis": chassis, "cpu": _slow(catalog.cpus(), seed)}
     limits = Limits(
         power_w=rng.randint(60, 400) * 1000 if rng.random() < 0.2 else None,
         rack_units=rng.randint(30, 200) if rng.random() < 0.2 else None,
@@ -72,6 +74,16 @@ def _limited(fleet: Fleet, seed: int) -> Fleet:
     rng = Random(f"kinds {seed}")
     kinds = rng.choice((1, 1, 2, 3, 3))
     return replace(fleet, max_builds=kinds, spare_groups=rng.choice((0, 1, 2)) if kinds == 1 else fleet.spare_groups)
+
+
+def _slow(cpus: Mapping[str, Cpu], seed: int) -> dict[str, Cpu]:
+    """Return the processors, of every other instance with memory so slow that it limits what groups host."""
+    rng = Random(f"memory {seed}")
+    slow = seed % 2 == 1
+    return {
+        name: replace(cpu, speed_1dpc=rng.randint(100, 1600), speed_2dpc=rng.randint(60, 900)) if slow else cpu
+        for name, cpu in cpus.items()
+    }
 
 
 def _tight(chassis: Chassis, rng: Random) -> Chassis:
@@ -158,9 +170,14 @@ def test_parts_give_the_best_of_all_fleets_long(seeds: range, monkeypatch: pytes
 def test_the_instances_bind(monkeypatch: pytest.MonkeyPatch) -> None:
     # Cores are refined, builds limited by slots, pools passed over somewhere among the instances.
     told: list[Solved] = []
-    exact, slots, asked, steps = [], [], [], []
+    exact, slots, asked, steps, narrowed = [], [], [], [], []
     tokens, add, run = separation.Parts.tokens, separate.add_slots, separation.Search.run
-    step = separation.Search._step
+    step, without = separation.Search._step, separation.Parts.without
+
+    def smaller(self: separation.Parts, *words: Any) -> separation.Parts:
+        left = without(self, *words)
+        narrowed.append(left.size < self.size)
+        return left
 
     def seen(self: separation.Parts, some: set[int]) -> object:
         exact.append(len(some))
@@ -168,6 +185,7 @@ def test_the_instances_bind(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(separation, "PLAIN_UP_TO", APART)
     monkeypatch.setattr(separation.Parts, "tokens", seen)
+    monkeypatch.setattr(separation.Parts, "without", smaller)
     monkeypatch.setattr(separate, "add_slots", lambda *words: (slots.append(1), add(*words))[1])
     monkeypatch.setattr(separation.Search, "run", lambda self, pools: (asked.extend(pools), run(self, pools))[1])
     monkeypatch.setattr(separation.Search, "_step", lambda self, pool: (steps.append(pool), step(self, pool))[1])
@@ -179,5 +197,7 @@ def test_the_instances_bind(monkeypatch: pytest.MonkeyPatch) -> None:
             continue
     assert any(exact)
     assert slots
-    assert len({id(pool.parts) for pool in steps}) < len(asked)
+    assert any(narrowed)
+    assert len({id(pool) for pool in steps}) < len(asked)
+    assert any(option.reach < part.at.open_parts for part in asked for option in part.hosts)
     assert {found.scenario.tiers.placement for found in told} == {"local", "pooled"}

@@ -10,7 +10,7 @@ from random import Random
 import pytest
 
 from planner import separation
-from planner.duality import bound_from_prices
+from planner.duality import Dual
 from planner.errors import UnprovenError
 from planner.formulation.pairing import add_fits, add_slots
 from planner.planning import solve_scenario
@@ -41,8 +41,22 @@ def test_no_prices_give_a_bound_above_the_optimum() -> None:
     for _ in range(300):
         program, terms = small(rng)
         prices = [rng.uniform(-5, 5) for _ in program.rows]
-        bound = bound_from_prices(program, terms, prices)
+        bound = Dual.of(program, terms, prices).bound
         assert all(sum(c * some[i] for i, c in terms.items()) >= bound for some in values_of(program))
+
+
+def test_no_prices_leave_out_a_solution_that_is_as_good() -> None:
+    rng, narrowed = Random(2), 0
+    for _ in range(400):
+        program, terms = small(rng)
+        prices = row_prices(program, terms) if rng.random() < 0.7 else []
+        dual = Dual.of(program, terms, prices or [rng.uniform(-2, 2) for _ in program.rows])
+        known = dual.bound + rng.randint(0, 6)
+        uppers = [dual.upper(i, known) for i in range(len(program.variables))]
+        good = [some for some in values_of(program) if sum(c * some[i] for i, c in terms.items()) <= known]
+        assert all(value <= upper for some in good for value, upper in zip(some, uppers, strict=True))
+        narrowed += sum(upper < v.upper for upper, v in zip(uppers, program.variables, strict=True))
+    assert narrowed > 100
 
 
 def test_dual_prices_give_the_optimum_without_whole_numbers() -> None:
@@ -50,12 +64,12 @@ def test_dual_prices_give_the_optimum_without_whole_numbers() -> None:
     program = Program()
     terms = {program.add_variable("x", 3): 3, program.add_variable("y", 3): 2}
     program.add_row("cover", {0: 2, 1: 1}, ">=", 7)
-    assert bound_from_prices(program, terms, row_prices(program, terms)) == 11
+    assert Dual.of(program, terms, row_prices(program, terms)).bound == 11
     # Half a unit short of whole numbers, the bound is rounded up: 5/2 at 3 each is 7.5.
     program = Program()
     terms = {program.add_variable("x", 9): 3}
     program.add_row("cover", {0: 2, program.add_variable("none", 0): 1}, ">=", 5)
-    assert bound_from_prices(program, terms, row_prices(program, terms)) == 8
+    assert Dual.of(program, terms, row_prices(program, terms)).bound == 8
 
 
 def counted(n: int, takes: tuple[frozenset[int], ...]) -> tuple[Program, list[list[int]]]:
@@ -101,7 +115,7 @@ def test_a_search_ends_at_its_deadline_with_its_best_plan_and_a_bound(monkeypatc
     best = solve_scenario(instance.scenario, instance.shelf).outcome
     limits: list[float | None] = []
 
-    def never(_program: Program, _terms: object, _solver: str, limit: float | None) -> Answer:
+    def never(_program: Program, _terms: object, _solver: str, limit: float | None, _gap: int) -> Answer:
         # A solver that takes all the time it has and finds nothing.
         limits.append(limit)
         monkeypatch.setattr(separation.Search, "_is_over", lambda _: True)
