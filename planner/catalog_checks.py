@@ -8,6 +8,7 @@ from typing import Any
 
 from planner.assembly import Machine, gpu_fault, system_faults, wiring_faults
 from planner.documents import Document, Key
+from planner.efficiencies import PATHS, Efficiency
 from planner.engines import Measured
 from planner.errors import InputError, Problem, nearest
 from planner.evidence import Source
@@ -41,7 +42,7 @@ def check_all(found: Found, sources: Mapping[str, Source], part_kinds: Iterable[
     kinds = tuple(part_kinds)
     problems = [*_sources(found.values(), sources), *_prices(found.values()), *_models(found.values())]
     problems += [*_names(found, kinds), *_lines(found.values()), *_profiles(found.values())]
-    problems += _topologies(found.values())
+    problems += [*_topologies(found.values()), *_efficiencies(found.values())]
     return problems or list(_machines(found, kinds))
 
 
@@ -120,6 +121,18 @@ def _topologies(entries: Iterable[Entry]) -> Iterator[Problem]:
             yield from (entry.problem(*fault) for fault in topology_faults(entry.record))
 
 
+def _efficiencies(entries: Iterable[Entry]) -> Iterator[Problem]:
+    for entry in entries:
+        if isinstance(entry.record, Efficiency):
+            shares = {path: getattr(entry.record, f"{path}_fraction") for path in PATHS}
+            if set(shares.values()) == {None}:
+                yield entry.problem((), "no share was measured", f"give one of {', '.join(PATHS)}")
+            for path, share in shares.items():
+                if share is not None and not 0 < share <= 1:
+                    what = "is 0 %: nothing would move" if not share else "is more than 100 % of what the path carries"
+                    yield entry.problem((path,), f"'{path}' {what}", "leave it out, or measure again")
+
+
 def _lines(entries: Iterable[Entry]) -> Iterator[Problem]:
     for entry in entries:
         if not isinstance(entry.record, Cluster):
@@ -180,6 +193,8 @@ def _references(record: Any) -> Iterator[tuple[Key, str, str | None]]:
         yield from ((("prices", i, "part"), "part", price.part) for i, price in enumerate(record.prices))
     elif isinstance(record, Measured):
         yield from (((kind,), kind, getattr(record, kind)) for kind in ("model", "engine", "gpu"))
+    elif isinstance(record, Efficiency):
+        yield ("cache",), "cache", record.cache
 
 
 def _machines(found: Found, part_kinds: tuple[str, ...]) -> Iterator[Problem]:

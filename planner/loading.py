@@ -11,6 +11,7 @@ from typing import Any
 from planner.catalog_checks import Entry, Found, check_all
 from planner.datafiles import data_folder, shown_name
 from planner.documents import Document, Key, read_document
+from planner.efficiencies import Efficiency, with_efficiencies
 from planner.engines import Cache, Engine, EngineShelf, Measured
 from planner.errors import InputError, Problem, nearest
 from planner.evidence import Source, SourceList
@@ -39,9 +40,9 @@ PART_KINDS: dict[str, type] = {
 }  # fmt: skip
 KINDS: dict[str, type] = PART_KINDS | {
     "prices": PriceBook, "cluster": Cluster, "model": Model, "engine": Engine, "cache": Cache,
-    "measured": Measured, "profile": Profile, "topology": Topology,
+    "measured": Measured, "efficiency": Efficiency, "profile": Profile, "topology": Topology,
 }  # fmt: skip
-_COVERED = (*PART_KINDS, "engine", "cache", "profile", "topology")
+_COVERED = (*PART_KINDS, "engine", "cache", "efficiency", "profile", "topology")
 
 
 @dataclass(frozen=True)
@@ -224,5 +225,8 @@ def _shelf(found: Found, sources: Mapping[str, Source], cluster: str, digest: st
         digest=digest,
         topologies=inside,
     )
-    engines = EngineShelf(by_kind["engine"], by_kind["cache"], tuple(by_kind["measured"].values()))
+    # In the order of the layers: of two that measured the same, the later counts.
+    shares = [entry.record for entry in found.values() if isinstance(entry.record, Efficiency)]
+    caches = with_efficiencies(by_kind["cache"], shares)
+    engines = EngineShelf(by_kind["engine"], caches, tuple(by_kind["measured"].values()))
     return Shelf(catalog, models, engines, by_kind["profile"])
