@@ -16,6 +16,7 @@ SGLang     ``k_bytes v_bytes``; ``swa_``, ``index_`` and ``draft_`` pools; ``ful
            ``free_after_start_bytes graph_bytes`` (several a rank: add up) ``max_total_tokens``
            ``kv_budget_bytes bytes_per_full_token speculative_draft_tokens``
 LMCache    ``store_`` and ``retrieve_``: ``tokens bytes s bytes_per_s bytes_per_token``
+           ``average_bytes_per_s`` (of one GPU since the start, which the text names)
            ``chunk_tokens local_cpu local_cpu_bytes local_disk_bytes l1_bytes layers draft_layers``
            ``kv_heads_per_gpu head_size mla dimensions save_decode_cache save_unfull_chunk``
            ``use_layerwise``

@@ -39,7 +39,16 @@ def _sums(side: str, way: str) -> Rule:
     )
 
 
+def _averages() -> Rule:
+    """Return the rule of one GPU's speeds since the start; those of the last interval are not read."""
+    ways = (rf"{way} ops=\d+ tokens=\d+ size=[\d.]+GB avg_copy=(?:(?P<{way}_average_bytes_per_s>[\d.]{{1,20}})GB/s|n/a)"
+            for way in ("store", "retrieve"))  # fmt: skip
+    kinds = {f"{way}_average_bytes_per_s": decimal_size for way in ("store", "retrieve")}
+    return Rule("L0<->L1 stats ", r"\[[\w:.-]{1,40}\] cumulative: " + r" \| ".join(ways), kinds)
+
+
 _RULES = (
+    _averages(),
     Rule("LMCache v", r"(?P<version>\d+\.\d[\w.+-]{0,40})(?![\w.+-])"),
     Rule("Initializing lmcache_vllm version ", r"(?P<version>\d[\w.]{0,40}), "),
     Rule("Starting LMCache HTTP server on", opens=True),
