@@ -1,4 +1,4 @@
-"""The command that holds a start-up log against the model."""
+"""The command that holds logs and speeds of your own against the model."""
 
 from __future__ import annotations
 
@@ -6,46 +6,91 @@ import re
 import sys
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from planner.cli import measuring
+from planner.cli.measuring import Measuring
 from planner.cli.options import CatalogDirs, Format, OutputFile, find_model, load, write, write_whole
 from planner.errors import InputError, UsageError
 
+if TYPE_CHECKING:
+    from planner.loading import Shelf
+    from planner.questions.identify import Known
+
+
+Logs = Annotated[
+    list[Path] | None, typer.Argument(metavar="LOG...", help="Start-up logs of vLLM or SGLang; LMCache's logs.")
+]
+As = Annotated[
+    str | None, typer.Option("--as", metavar="NAME", help="Write what was measured to NAME.yaml, for --catalog.")
+]
+ModelId = Annotated[str, typer.Option("--model", metavar="ID", help="Model id or alias, if the log does not say.")]
+EngineId = Annotated[str, typer.Option("--engine", metavar="ID", help="Engine profile, if the log does not say.")]
+GpuId = Annotated[str, typer.Option("--gpu", metavar="ID", help="GPU id, if the log does not say.")]
+Weights = Annotated[str, typer.Option("--weights", metavar="FORMAT", help="Weight format.")]
+Kv = Annotated[str, typer.Option("--kv", metavar="FORMAT", help="KV format.")]
+LayoutName = Annotated[str, typer.Option("--layout", metavar="NAME", help="tp8, dp8-ep8, tp8-dcp8 ...")]
+
 
 def calibrate(
-    logs: Annotated[list[Path], typer.Argument(metavar="LOG...", help="Start-up logs of vLLM, SGLang or LMCache.")],
-    name: Annotated[
-        str | None, typer.Option("--as", metavar="NAME", help="Write what was measured to NAME.yaml, for --catalog.")
-    ] = None,
-    model: Annotated[
-        str, typer.Option("--model", metavar="ID", help="Model id or alias, if the log does not say.")
-    ] = "",
-    engine: Annotated[
-        str, typer.Option("--engine", metavar="ID", help="Engine profile, if the log does not say.")
-    ] = "",
-    gpu: Annotated[str, typer.Option("--gpu", metavar="ID", help="GPU id, if the log does not say.")] = "",
-    weights: Annotated[str, typer.Option("--weights", metavar="FORMAT", help="Weight format.")] = "",
-    kv: Annotated[str, typer.Option("--kv", metavar="FORMAT", help="KV format.")] = "",
-    layout: Annotated[str, typer.Option("--layout", metavar="NAME", help="tp8, dp8-ep8, tp8-dcp8 ...")] = "",
+    logs: Logs = None,
+    name: As = None,
+    model: ModelId = "",
+    engine: EngineId = "",
+    gpu: GpuId = "",
+    weights: Weights = "",
+    kv: Kv = "",
+    layout: LayoutName = "",
+    chassis: measuring.Chassis = "",
+    cache: measuring.CacheId = "",
+    drive: measuring.DriveId = "",
+    drives: measuring.Drives = None,
+    gpus: measuring.Gpus = None,
+    metrics: measuring.Metrics = None,
+    token_bytes: measuring.TokenBytes = "",
+    host_link: measuring.HostLink = "",
+    host_store: measuring.HostStore = "",
+    drive_read: measuring.DriveRead = "",
+    drive_write: measuring.DriveWrite = "",
     form: Format = None,
     output: OutputFile = None,
     catalog: CatalogDirs = None,
 ) -> None:
-    """Say what our model predicts of a start-up log, what was seen, and where the gap comes from."""
-    from planner.enginelogs import read_logs
-    from planner.questions.calibrate import calibrate as compare
-    from planner.questions.identify import Known, identify
-    from planner.views.calibrate import calibration_reports, measured_text
+    """Hold logs and speeds of your own against the model: where the gap in memory comes from, or how fast paths are.
 
+    With --chassis and --cache it takes speeds: LMCache's logs, --metrics, or plain numbers.
+    """
     if name is not None and not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]*", name):
         raise UsageError(f"--as {name}: expected a name of letters, digits, '.', '_' and '-'")
+    plain = {"host_link": host_link, "host_store": host_store, "drive_read": drive_read, "drive_write": drive_write}
+    wanted = Measuring(chassis, cache, gpu, drive, drives, gpus, token_bytes, tuple(metrics or ()), plain)
+    if not logs and not wanted.asked:
+        raise UsageError(
+            "calibrate: give a log, or --chassis and --cache with --metrics or a speed such as --host-link"
+        )
     shelf = load(catalog, None)
+    if wanted.asked:
+        measuring.measure(logs or [], wanted, shelf, name, form, output)
+        return
+    from planner.questions.identify import Known
+
     if model:
         own = find_model(shelf, model)
         shelf, model = replace(shelf, models={**shelf.models, own.id: own}), own.id
-    known = Known(model, engine, gpu, weights, kv, layout)
+    _compare(logs or [], Known(model, engine, gpu, weights, kv, layout), shelf, name, form, output)
+
+
+def _compare(
+    logs: list[Path], known: Known, shelf: Shelf, name: str | None, form: str | None, output: Path | None
+) -> None:
+    """Compare start-up logs with the model, figure by figure."""
+    from planner.enginelogs import read_logs
+    from planner.questions.calibrate import calibrate as compare
+    from planner.questions.identify import identify
+    from planner.views.calibrate import calibration_reports, measured_text
+
     found, faults = [], []
     for path in logs:
         try:
