@@ -34,6 +34,7 @@ from planner.scenario import Scenario, services_of
 from planner.solve import Outcome
 from planner.units import ceil
 from planner.verify import Verification
+from planner.wear import wear_of
 from planner.worth import worth_of
 
 
@@ -190,6 +191,7 @@ def cost_summary(problem: Problem, fleet: Mapping[Build, int]) -> CostSummary:
         opex_known=bool(finance.energy_rate or finance.colocation_rate or finance.colocation_per_ru_rate),
         discount_rate_fraction=finance.discount_rate_fraction,
         not_included=pricing.catalog.cluster.not_included,
+        wear=wear_of(problem, fleet) if "tco" in problem.at.scenario.objectives else (),
     )  # fmt: skip
 
 

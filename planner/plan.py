@@ -13,6 +13,7 @@ from planner.costs import CostLine
 from planner.demand import Demand
 from planner.evidence import Source
 from planner.pool import Pool
+from planner.wear import DriveWear
 from planner.worth import TierWorth
 
 SCHEMA_VERSION = 1
@@ -146,6 +147,8 @@ class CostSummary:
         Energy and colocation; over the term, with what is paid at once as an annuity.
     low, high : int
         Capex with every price at its low and its high.
+    wear : tuple of DriveWear
+        What writes use up of the drives, beside the total; only where total cost is an objective.
     unspecified_opex : bool
         Whether neither energy nor colocation has a price, so that opex is unknown.
     """
@@ -164,6 +167,7 @@ class CostSummary:
     opex_known: bool
     not_included: tuple[str, ...]
     discount_rate_fraction: Fraction = Fraction(0)
+    wear: tuple[DriveWear, ...] = ()
 
 
 @dataclass(frozen=True)

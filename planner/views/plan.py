@@ -13,6 +13,7 @@ from planner.units import format_bytes, format_money, format_rate, format_share,
 from planner.views.bom import bom_data, bom_table
 from planner.views.demand import demand_data, demand_sums, steps_table
 from planner.views.worth import worth_data, worth_tables
+from planner.wear import DriveWear
 
 
 def plan_report(plan: Plan, reference: str | None = None) -> Report:
@@ -135,6 +136,21 @@ def _cost_table(plan: Plan) -> Table:
     return Table(("cost", money), rows, "Cost", right=(money,))
 
 
+def _wear_words(plan: Plan) -> Iterator[str]:
+    """Yield what writes use up of each build's drives, and what takes the place of those that wear out."""
+    money, years = plan.cost.currency, plan.cost.years
+    for one in plan.cost.wear:
+        drives = f"{one.pieces} x {one.drive}"
+        words = f"writes use up {float(one.used):.1%} of what {drives} are rated for in {years} years"
+        if one.used_cents is None or one.replaced_cents is None or one.price_cents is None:
+            yield f"{words}; the price book has no price of them"
+        elif one.used <= 1:
+            new = format_money(one.price_cents, money)
+            yield f"{words}: {format_money(one.used_cents, money)} of the {new} that they cost new, none to replace"
+        else:
+            yield f"{words}: {format_money(one.replaced_cents, money)} for new ones, beside the total"
+
+
 def _price_words(plan: Plan) -> Iterator[str]:
     case = plan.provenance["prices"]["case"]
     total = sum(line.qty * line.unit_cents[case] for line in plan.bill)
@@ -168,6 +184,7 @@ def _beside(plan: Plan) -> Iterator[str]:
     if plan.spare_cents is not None:
         share = plan.spare_cents / max(1, plan.cost.capex_total)
         yield f"spare groups cost {format_money(plan.spare_cents, money)} ({share:.0%} of the total)"
+    yield from _wear_words(plan)
     for one in plan.services:
         yield from _rewarm_words(one)
     if plan.runner_up is not None:
@@ -247,6 +264,7 @@ def plan_data(plan: Plan) -> dict[str, Any]:
             "discount_rate": float(cost.discount_rate_fraction),
             "years": cost.years,
             "not_included": list(cost.not_included),
+            **({"drive_wear": [_wear_data(one) for one in cost.wear]} if cost.wear else {}),
         },
         "power_w": plan.power_w,
         "racks": plan.racks,
@@ -266,6 +284,14 @@ def plan_data(plan: Plan) -> dict[str, Any]:
         "provenance": dict(plan.provenance),
     }  # fmt: skip
     return data
+
+
+def _wear_data(one: DriveWear) -> dict[str, Any]:
+    known = {"price": one.price_cents, "used": one.used_cents, "replaced": one.replaced_cents}
+    return {
+        "build": one.build, "drive": one.drive, "pieces": one.pieces, "written_bytes": one.written_bytes,
+        "used_share": float(one.used), **{key: None if cents is None else cents / 100 for key, cents in known.items()},
+    }  # fmt: skip
 
 
 def _service_data(plan: Plan, one: ServicePlan) -> dict[str, Any]:
