@@ -99,7 +99,7 @@ def measure(
 def _speeds(logs: list[Path], wanted: Measuring, problems: list[Problem]) -> Iterator[Speed]:
     from planner.enginelogs import read_logs
     from planner.enginelogs.prometheus import read_metrics
-    from planner.questions.efficiency import speeds_of_log, speeds_of_metrics
+    from planner.questions.efficiency import METRICS, speeds_of_log, speeds_of_metrics
 
     token_bytes = _token_bytes(wanted.token_bytes, problems)
     for path in logs:
@@ -110,7 +110,7 @@ def _speeds(logs: list[Path], wanted: Measuring, problems: list[Problem]) -> Ite
             problems.extend(fault.problems)
     for path in wanted.metrics:
         try:
-            yield from speeds_of_metrics(read_metrics(path, "lmcache"), str(path), token_bytes)
+            yield from speeds_of_metrics(read_metrics(path, METRICS), str(path), token_bytes)
         except InputError as fault:
             problems.extend(fault.problems)
     yield from _plain_speeds(wanted.plain, problems)

@@ -65,8 +65,8 @@ class Histogram:
         return (full[0][0], full[-1][1]) if full else (Fraction(0), None)
 
 
-def read_metrics(path: Path, prefix: str) -> tuple[Sample, ...]:
-    """Return the samples whose name starts with `prefix`.
+def read_metrics(path: Path, prefixes: tuple[str, ...]) -> tuple[Sample, ...]:
+    """Return the samples whose name starts with one of `prefixes`; what else a server tells is not looked at.
 
     Raises
     ------
@@ -77,7 +77,7 @@ def read_metrics(path: Path, prefix: str) -> tuple[Sample, ...]:
     try:
         for line in lines(decoded(blocks_of_file(path))):
             text = line.text.strip()
-            if text.startswith(prefix):
+            if text.startswith(prefixes):
                 try:
                     found.append(_sample(text, line.number))
                 except ValueError as fault:
@@ -87,8 +87,8 @@ def read_metrics(path: Path, prefix: str) -> tuple[Sample, ...]:
     except OSError as fault:
         raise InputError([Problem(str(path), 0, 0, f"cannot be read: {fault.strerror}")]) from None
     if not found and not problems:
-        hint = f"looked for lines such as '{prefix}…{{device=\"cuda:0\"}} 12.5'"
-        problems.append(Problem(str(path), 0, 0, f"holds no metric that starts with '{prefix}'", hint))
+        hint = f"looked for {', '.join(f'{prefix}…' for prefix in prefixes)}"
+        problems.append(Problem(str(path), 0, 0, "holds none of the metrics that say a speed", hint))
     if problems:
         raise InputError(problems[:_MOST_FAULTS])
     return tuple(found)

@@ -33,6 +33,8 @@ _METRICS: dict[str, tuple[PathName, str]] = {
 }  # fmt: skip
 # The unit that the histograms carry, "GB/s" of 10**9 bytes, as versions of the exporter spell it.
 _UNITS = ("_GB_per_second", "_GBs", "_gbs", "")
+METRICS = (*(f"lmcache_mp_{key}_throughput" for key in _METRICS), "lmcache:retrieve_speed", "lmcache:store_speed")
+"""How the names of the metrics begin that are read."""
 _WAYS: tuple[tuple[str, PathName], ...] = (("retrieve", "host_link"), ("store", "host_store"))
 _REMOTE = ("s3", "mooncake_store", "resp", "valkey", "aerospike", "bigtable", "hfbucket", "sagemaker-hyperpod", "hf3fs")
 STEP = 10_000

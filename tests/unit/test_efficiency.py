@@ -13,7 +13,7 @@ from planner.enginelogs import read_log, read_logs
 from planner.enginelogs.prometheus import histograms, read_metrics
 from planner.errors import InputError
 from planner.loading import load_shelf
-from planner.questions.efficiency import Bench, PathShare, Speed, path_shares, speeds_of_log, speeds_of_metrics
+from planner.questions.efficiency import METRICS, Bench, PathShare, Speed, path_shares, speeds_of_log, speeds_of_metrics
 from planner.views.efficiency import efficiency_report, efficiency_text
 from tests.unit.tiny import GB, GIB, shelf
 
@@ -39,7 +39,7 @@ def one(speed: Speed, n_gpus: int | None = None) -> PathShare:
 def metrics(tmp_path: Path, text: str) -> list[Speed]:
     file = tmp_path / "m.prom"
     file.write_text(text, encoding="utf-8")
-    return list(speeds_of_metrics(read_metrics(file, "lmcache"), "m.prom", None))
+    return list(speeds_of_metrics(read_metrics(file, METRICS), "m.prom", None))
 
 
 def test_transfers_of_a_log_weigh_by_their_time() -> None:
@@ -108,28 +108,28 @@ def test_drives_behind_other_machines_are_left_out(tmp_path: Path) -> None:
 def test_speeds_in_tokens_take_the_bytes_of_a_token(tmp_path: Path) -> None:
     file = tmp_path / "m.prom"
     file.write_text('lmcache:retrieve_speed_sum{worker_id="0"} 6e5\nlmcache:retrieve_speed_count{worker_id="0"} 3\n')
-    (speed,) = speeds_of_metrics(read_metrics(file, "lmcache"), "m.prom", 61464)
+    (speed,) = speeds_of_metrics(read_metrics(file, METRICS), "m.prom", 61464)
     assert (speed.path, speed.each_bytes_per_s) == ("host_link", 200_000 * 61464)
 
 
 def test_every_bad_line_of_metrics_is_told_with_its_place(tmp_path: Path) -> None:
     with pytest.raises(InputError) as fault:
         torn = f'{LOAD}_sum{{device="cuda:0}} 5\n'
-        metrics(tmp_path, f"{torn}{LOAD}_count abc\n{LOAD}_sum NaN\nother{{ broken\n{LOAD}_sum 1\n")
+        metrics(tmp_path, f"{torn}{LOAD}_count abc\n{LOAD}_sum NaN\nother{{ broken\nlmcache:ping NaN\n{LOAD}_sum 1\n")
     told = [(problem.line, problem.message) for problem in fault.value.problems]
     assert [line for line, _ in told] == [1, 2, 3]
     assert "'abc', expected a number" in told[1][1]
-    for text, words in (("", "holds no metric"), ("vllm:x 1\n", "holds no metric")):
+    for text, words in (("", "holds none of the metrics"), ("vllm:x 1\n", "holds none of the metrics")):
         with pytest.raises(InputError, match=words):
             metrics(tmp_path, text)
     with pytest.raises(InputError, match="cannot be read"):
-        read_metrics(tmp_path / "none", "lmcache")
+        read_metrics(tmp_path / "none", METRICS)
 
 
 def test_histogram_that_counted_nothing_says_nothing(tmp_path: Path) -> None:
     file = tmp_path / "m.prom"
     file.write_text(f"{LOAD}_sum 0\n{LOAD}_count 0\n", encoding="utf-8")
-    assert list(histograms(read_metrics(file, "lmcache"))) == []
+    assert list(histograms(read_metrics(file, METRICS))) == []
 
 
 def test_plain_numbers_are_of_the_whole_node() -> None:
