@@ -21,7 +21,7 @@ _DRIVES = ("drive_read", "drive_write")
 _SPEED = "Speed that you measured, of all {} of a node together, such as '{}'."
 Metrics = Annotated[
     list[Path] | None,
-    typer.Option("--metrics", metavar="FILE", help="LMCache's metrics in Prometheus' text form; repeatable."),
+    typer.Option("--metrics", metavar="FILE", help="Metrics of LMCache or vLLM in Prometheus' text form; repeatable."),
 ]
 Chassis = Annotated[str, typer.Option("--chassis", metavar="ID", help="Chassis that speeds were measured in.")]
 CacheId = Annotated[str, typer.Option("--cache", metavar="ID", help="Profile whose efficiencies are measured.")]

@@ -33,7 +33,17 @@ _METRICS: dict[str, tuple[PathName, str]] = {
 }  # fmt: skip
 # The unit that the histograms carry, "GB/s" of 10**9 bytes, as versions of the exporter spell it.
 _UNITS = ("_GB_per_second", "_GBs", "_gbs", "")
-METRICS = (*(f"lmcache_mp_{key}_throughput" for key in _METRICS), "lmcache:retrieve_speed", "lmcache:store_speed")
+# vLLM's own offloading counts bytes and seconds; the older names tell the way by a label.
+_COUNTERS: dict[PathName, tuple[str, str]] = {
+    "host_link": ("load", "CPU_to_GPU"),
+    "host_store": ("store", "GPU_to_CPU"),
+}
+_OFFLOAD = "vllm:kv_offload_"
+METRICS = (
+    *(f"lmcache_mp_{key}_throughput" for key in _METRICS),
+    *("lmcache:retrieve_speed", "lmcache:store_speed"),
+    *(f"{_OFFLOAD}{way}_{what}" for way in ("load", "store", "total") for what in ("bytes", "time")),
+)
 """How the names of the metrics begin that are read."""
 _WAYS: tuple[tuple[str, PathName], ...] = (("retrieve", "host_link"), ("store", "host_store"))
 _REMOTE = ("s3", "mooncake_store", "resp", "valkey", "aerospike", "bigtable", "hfbucket", "sagemaker-hyperpod", "hf3fs")
@@ -176,7 +186,9 @@ def _sum(numbers: Iterable[Fraction]) -> Fraction:
 
 
 def speeds_of_metrics(samples: Iterable[Sample], name: str, token_bytes: int | None) -> Iterator[Speed]:
-    """Yield what LMCache's histograms of speed say."""
+    """Yield what LMCache's histograms of speed and vLLM's counters of its own offloading say."""
+    samples = tuple(samples)
+    yield from _of_counters(samples, name)
     kinds: dict[str, list[Histogram]] = {}
     for one in histograms(samples):
         kinds.setdefault(one.name, []).append(one)
@@ -189,6 +201,21 @@ def speeds_of_metrics(samples: Iterable[Sample], name: str, token_bytes: int | N
         for way, path in _WAYS:
             yield from _of_histograms(path, kinds.get(f"lmcache:{way}_speed", []), "worker_id",
                                       (Fraction(token_bytes), name), "mean of single requests")  # fmt: skip
+
+
+def _of_counters(samples: Sequence[Sample], name: str) -> Iterator[Speed]:
+    """Yield bytes over seconds; both are summed over ranks, so that their ratio is of one GPU."""
+    for path, (way, label) in _COUNTERS.items():
+        for base, labelled in ((way, ""), ("total", label)):
+            sums, line = {"bytes": Fraction(0), "time": Fraction(0)}, 0
+            for sample in samples:
+                what = sample.name.removeprefix(f"{_OFFLOAD}{base}_").removesuffix("_total")
+                if what in sums and (not labelled or sample.labels.get("transfer_type") == labelled):
+                    sums[what] += sample.value
+                    line = line or sample.line
+            if sums["bytes"] and sums["time"]:
+                yield Speed(path, sums["bytes"] / sums["time"], f"{name}:{line}", 1)
+                break
 
 
 def _of_histograms(

@@ -112,6 +112,22 @@ def test_speeds_in_tokens_take_the_bytes_of_a_token(tmp_path: Path) -> None:
     assert (speed.path, speed.each_bytes_per_s) == ("host_link", 200_000 * 61464)
 
 
+def test_counters_of_vllm_are_of_one_gpu_and_the_newer_names_count_once(tmp_path: Path) -> None:
+    old = (
+        'vllm:kv_offload_total_bytes_total{engine="0",transfer_type="CPU_to_GPU"} 6e+10\n'
+        'vllm:kv_offload_total_bytes_total{engine="0",transfer_type="GPU_to_CPU"} 9e+10\n'
+        'vllm:kv_offload_total_bytes_created{engine="0",transfer_type="CPU_to_GPU"} 1.7e+09\n'
+        'vllm:kv_offload_total_time_total{engine="0",transfer_type="CPU_to_GPU"} 3.0\n'
+        'vllm:kv_offload_total_time_total{engine="0",transfer_type="GPU_to_CPU"} 6.0\n'
+    )
+    load, store = metrics(tmp_path, old)
+    assert (load.path, load.each_bytes_per_s, load.n_parts) == ("host_link", 20 * GB, 1)
+    assert (store.path, store.each_bytes_per_s) == ("host_store", 15 * GB)
+    new = "vllm:kv_offload_load_bytes_total 5e10\nvllm:kv_offload_load_time_total 2\n"
+    assert [speed.each_bytes_per_s for speed in metrics(tmp_path, old + new)] == [25 * GB, 15 * GB]
+    assert one(load).fraction == Fraction(20, 63)
+
+
 def test_every_bad_line_of_metrics_is_told_with_its_place(tmp_path: Path) -> None:
     with pytest.raises(InputError) as fault:
         torn = f'{LOAD}_sum{{device="cuda:0}} 5\n'
