@@ -6,9 +6,10 @@ a node are rounded up to a cent once, then multiplied by whole numbers.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from typing import Any
 
 from planner.build import Build
 from planner.errors import PriceMissingError
@@ -30,12 +31,19 @@ class Pricing:
     ----------
     catalog, book, finance
         Where parts, their prices and the terms come from.
+    stock, maximum : mapping of str to int
+        The most of a part that can be had, and that is wanted: what is bought up to a tier is within them.
+    notes : dict
+        What has been worked out from them, for those who ask again.
     """
 
     catalog: Catalog
     book: PriceBook
     finance: Finance
+    stock: Mapping[str, int] = field(default_factory=dict)
+    maximum: Mapping[str, int] = field(default_factory=dict)
     _pieces: dict[str, tuple[int, int]] = field(default_factory=dict, repr=False, compare=False)
+    notes: dict[Hashable, Any] = field(default_factory=dict, repr=False, compare=False)
 
     @property
     def case(self) -> str:
@@ -64,7 +72,7 @@ class Pricing:
 
     def at_pieces(self, pieces: Mapping[str, int]) -> Pricing:
         """Return the prices that hold where so many pieces of each part are bought."""
-        return replace(self, book=self.book.at_pieces(pieces), _pieces={}) if pieces else self
+        return replace(self, book=self.book.at_pieces(pieces), _pieces={}, notes={}) if pieces else self
 
     def tax_on(self, cents: int) -> int:
         """Return the tax on one piece, rounded up to a cent; 0 where prices include it."""

@@ -30,10 +30,8 @@ _LEAST_BESIDE_S = 0.5
 
 def pricing_of(scenario: Scenario, shelf: Shelf) -> Pricing:
     """Return the scenario's prices; InputError if it names no known book."""
-    most = [*scenario.limits.stock.items(), *scenario.limits.maximum.items()]
-    # A tier beyond what can be had is none: buying up to it would need pieces that are not there.
-    book = shelf.catalog.book(scenario.finance.prices).up_to(most)
-    return Pricing(shelf.catalog, book, scenario.finance)
+    book, limits = shelf.catalog.book(scenario.finance.prices), scenario.limits
+    return Pricing(shelf.catalog, book, scenario.finance, limits.stock, limits.maximum)
 
 
 def solve_scenario(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Literal
 
@@ -147,16 +147,6 @@ class PriceBook:
             cached = tuple(price for price in self.prices if price.volume)
             object.__setattr__(self, "_tiered", cached)
         return cached
-
-    def up_to(self, most: Iterable[tuple[str, int]]) -> PriceBook:
-        """Return the book without tiers that begin beyond the most of a part."""
-        found = {price.part: price for price in self.tiered}
-        for part, limit in most:
-            if part in found:
-                kept = tuple(tier for tier in found[part].volume if tier.from_pieces <= limit)
-                found[part] = replace(found[part], volume=kept)
-        changed = any(found[price.part] is not price for price in self.tiered)
-        return replace(self, prices=tuple(found.get(price.part, price) for price in self.prices)) if changed else self
 
     def at_pieces(self, pieces: Mapping[str, int]) -> PriceBook:
         """Return the book with the prices that hold where so many of each part are bought."""

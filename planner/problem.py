@@ -213,7 +213,8 @@ class Problem:
             for i, build in enumerate(self.builds):
                 driver = group_drivers(build, self.pricing.catalog).get(line.driver, 0)
                 terms[program.groups[i]] += of_line(line) * driver * line.pieces
-        return terms | self._cluster_terms(program, of_line)
+        spare = (var for var, each in program.volumes.items() if each.part == part and each.use is None)
+        return terms | self._cluster_terms(program, of_line) | dict.fromkeys(spare, 1)
 
     def volume_pieces_of(self, program: Program, part: str, use: str) -> dict[int, int]:
         """Return pieces of `part` per variable in machines, or in a cluster line, as far as they are paid for."""

@@ -11,9 +11,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from math import floor
 
-from planner.build import Build
+from planner.build import Build, bought_pieces, group_pieces
 from planner.costs import Pricing, fleet_drivers, group_drivers, line_quantity
 from planner.hardware import ClusterLine
+from planner.prices import Price
 from planner.program import Volume
 from planner.units import ceil
 
@@ -26,8 +27,12 @@ Pieces = dict[str, dict[str, int]]
 
 def uses_of(pricing: Pricing, part: str) -> dict[str, ClusterLine | None]:
     """Return the uses of a part: in machines, and in cluster lines by their ids."""
-    lines = (line for line in pricing.catalog.cluster.lines if line.percent is None)
-    return {NODES: None} | {line.id: line for line in lines if (line.item or line.id) == part}
+    key = "uses", part
+    if key not in pricing.notes:
+        lines = (line for line in pricing.catalog.cluster.lines if line.percent is None)
+        pricing.notes[key] = {NODES: None} | {line.id: line for line in lines if (line.item or line.id) == part}
+    found: dict[str, ClusterLine | None] = pricing.notes[key]
+    return found
 
 
 def at_tier(pricing: Pricing, part: str, tier: int) -> Pricing:
@@ -101,13 +106,17 @@ class Choice:
     cents: int
 
 
-def best_tier(pricing: Pricing, part: str, used: Mapping[str, int], tco: bool = False) -> Choice:
-    """Return the cheapest tier for so many pieces by use; the first of several."""
+def best_tier(
+    pricing: Pricing, part: str, used: Mapping[str, int], tco: bool = False, room: int | None = None
+) -> Choice:
+    """Return the cheapest tier for so many pieces by use, the first of several; `room` is the most to spare."""
     found, total = pricing.book.find(part), sum(used.values())
     assert found is not None
     best = Choice(0, 0, 0, 0)
     for tier, each in enumerate(found.volume, 1):
         spare = max(0, each.from_pieces - total)
+        if room is not None and spare > room:
+            break
         cents = spare * spare_cents(pricing, part, tier, tco)
         cents -= sum(n * saved_cents(pricing, part, tier, use, tco) for use, n in used.items())
         if cents < best.cents:
@@ -117,7 +126,21 @@ def best_tier(pricing: Pricing, part: str, used: Mapping[str, int], tco: bool = 
 
 def best_tiers(pricing: Pricing, fleet: Mapping[Build, int], tco: bool = False) -> dict[str, Choice]:
     """Return the tier of each part with volume prices that a fleet uses."""
-    return {part: best_tier(pricing, part, used, tco) for part, used in pieces_used(pricing, fleet).items()}
+    return {
+        part: best_tier(pricing, part, used, tco, _room(pricing, fleet, part, used))
+        for part, used in pieces_used(pricing, fleet).items()
+    }
+
+
+def _room(pricing: Pricing, fleet: Mapping[Build, int], part: str, used: Mapping[str, int]) -> int | None:
+    """Return how many more of a part than a fleet uses can be had and are wanted."""
+    beside = sum(n for use, n in used.items() if use != NODES)
+    rooms = [
+        limits[part] - beside - sum(count * pieces(build, part) for build, count in fleet.items())
+        for limits, pieces in ((pricing.stock, bought_pieces), (pricing.maximum, group_pieces))
+        if part in limits
+    ]
+    return min(rooms, default=None)
 
 
 @dataclass(frozen=True)
@@ -166,32 +189,38 @@ def paid_for(
     cents, tco_cents : int
         What all of it costs at ordinary prices.
     """
-    tiered = {price.part: price for price in pricing.book.tiered}
+    tiered = pricing.book.tiered
     if not tiered:
         return Paid(cents, tco_cents, cents, tco_cents, cents, tco_cents, ())
     counts = volume_counts(pricing, rows)
-    rest, rest_tco, least, least_tco = cents, tco_cents, cents, tco_cents
-    for (part, price), own in zip(tiered.items(), counts, strict=True):
-        for use, n in _each_use(pricing, part, own, drivers):
-            whole = _whole_cents(pricing, part, use)
-            rest, rest_tco = rest - n * whole[0], rest_tco - n * whole[1]
-            tiers = range(1, len(price.volume) + 1)
-            least -= n * max(saved_cents(pricing, part, tier, use) for tier in tiers)
-            least_tco -= n * max(saved_cents(pricing, part, tier, use, tco=True) for tier in tiers)
-    return Paid(cents, tco_cents, rest, rest_tco, least, least_tco, counts)
+    free, most = [0, 0], [0, 0]
+    for price, own in zip(tiered, counts, strict=True):
+        for use, line in uses_of(pricing, price.part).items() if own or drivers else ():
+            n = own if line is None else line.pieces * drivers.get(line.driver, 0) * pricing.is_linear(line)
+            if n:
+                whole, whole_tco, saved, saved_tco = _of_piece(pricing, price, use)
+                free = [free[0] + n * whole, free[1] + n * whole_tco]
+                most = [most[0] + n * saved, most[1] + n * saved_tco]
+    return Paid(
+        cents, tco_cents, cents - free[0], tco_cents - free[1], cents - most[0], tco_cents - most[1], counts
+    )  # fmt: skip
 
 
-def _each_use(pricing: Pricing, part: str, n: int, drivers: Mapping[str, int]) -> Iterable[tuple[str, int]]:
-    """Yield how many pieces come in each use that adds up over groups."""
-    for use, line in uses_of(pricing, part).items():
-        if line is None:
-            yield use, n
-        elif pricing.is_linear(line):
-            yield use, drivers.get(line.driver, 0) * line.pieces
+def _of_piece(pricing: Pricing, price: Price, use: str) -> tuple[int, ...]:
+    """Return what a piece costs at the ordinary price, and what it saves at most, each also over the term.
+
+    Over the term both are rounded down, so that no saving is more than the whole.
+    """
+    key = price.part, use
+    if key not in pricing.notes:
+        tiers = range(1, len(price.volume) + 1)
+        saved = (max(saved_cents(pricing, price.part, tier, use, tco) for tier in tiers) for tco in (False, True))
+        pricing.notes[key] = (*_whole_cents(pricing, price.part, use), *saved)
+    found: tuple[int, ...] = pricing.notes[key]
+    return found
 
 
 def _whole_cents(pricing: Pricing, part: str, use: str) -> tuple[int, int]:
-    """Return what a piece costs at the ordinary price, and over the term: what a saving is taken from."""
     line = uses_of(pricing, part)[use]
     if line is None:
         once, yearly = pricing.piece_split(part)

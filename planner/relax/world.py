@@ -198,7 +198,8 @@ class World:
         """
         at = Situation.of(asked)
         by = Situation.of(replace(asked, limits=self.scenario.limits, fleet=self.scenario.fleet)) if least else at
-        return [Problem(at, best_of(part, by, self.pricing.catalog), self.pricing) for part in by_content(builds, at)]
+        pricing = replace(self.pricing, stock=asked.limits.stock, maximum=asked.limits.maximum)
+        return [Problem(at, best_of(part, by, pricing.catalog), pricing) for part in by_content(builds, at)]
 
     # Answers
 

@@ -104,11 +104,15 @@ class Oracle(LegalBuilds):
         )
 
     def tiers(self, part: str) -> list[tuple[int, int]]:
-        """Return where the tiers of a part begin that can be had, with their prices."""
+        """Return where the tiers of a part begin, with their prices."""
+        return [(t.from_pieces, int(getattr(t, self.case).cents)) for t in self.prices[part].volume]
+
+    def can_spare(self, fleet: tuple[Own, ...], part: str, more: int, beside: int) -> bool:
+        """Return whether so many more pieces of a part can be had and are wanted."""
         limits = self.scenario.limits
-        most = min((some[part] for some in (limits.stock, limits.maximum) if part in some), default=10**9)
-        every = [(t.from_pieces, int(getattr(t, self.case).cents)) for t in self.prices[part].volume]
-        return [tier for tier in every if tier[0] <= most]
+        bought, inside = parts_of(fleet, market=True).get(part, 0), parts_of(fleet).get(part, 0)
+        most = limits.stock.get(part, 10**9), limits.maximum.get(part, 10**9)
+        return bought + beside + more <= most[0] and inside + beside + more <= most[1]
 
     def volume_cents(self, fleet: tuple[Own, ...], lines: list[tuple[str, int, int]]) -> int:
         """Return what buying at tiers adds to ordinary prices; `lines` are part, pieces and years of cluster lines."""
@@ -120,6 +124,9 @@ class Oracle(LegalBuilds):
             if pieces:
                 old, found = self.price(part), [0]
                 for begin, new in self.tiers(part):
+                    more = max(0, begin - pieces)
+                    if more and not self.can_spare(fleet, part, more, sum(n for n, _ in beside)):
+                        continue
                     cents = max(0, begin - pieces) * self.in_a_node(new)
                     cents += inside * (self.in_a_node(new) - self.in_a_node(old))
                     cents += sum(n * years * (self.with_tax(new) - self.with_tax(old)) for n, years in beside)
