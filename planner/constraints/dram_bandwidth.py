@@ -7,8 +7,8 @@ from fractions import Fraction
 from planner import topology
 from planner.build import Build
 from planner.constraints.base import Depends, Unit, group_limit
-from planner.copies import copies_on_load
 from planner.problem import Situation
+from planner.roles import has_tiers, through_memory
 
 REACHED = Fraction(4, 5)
 """Share of nominal memory bandwidth that copies reach; assumed, as streaming tests show."""
@@ -29,8 +29,7 @@ class DramBandwidth:
 
     def active(self, at: Situation) -> bool:
         """Return whether tiers move anything at known rates."""
-        tiers = at.scenario.tiers
-        return at.turns_per_s > 0 and (tiers.dram, tiers.nvme) != ("none", "none")
+        return at.turns_per_s > 0 and (has_tiers(at) or at.scenario.splits)
 
     def have(self, build: Build, at: Situation) -> int:
         """Return what the memory of all nodes may be planned for, reads and writes together."""
@@ -40,11 +39,6 @@ class DramBandwidth:
 
     def need(self, build: Build, at: Situation) -> Fraction:
         """Return bytes per second per open session."""
-        core, flows, size = build.core, at.flows, build.core.footprint
-        pulled = copies_on_load(size.kv, core.layout, core.engine, size.sizes.session_tokens)
-        loads = flows.loaded * size.resume_bytes * pulled
-        staged = flows.from_nvme * size.resume_bytes * size.copies
-        times = 1 if at.scenario.tiers.nvme == "none" else 2
-        stores = times * flows.stored_tokens * size.kv.rate * size.copies
-        remote = 2 * flows.loaded * size.resume_bytes * size.copies if at.pooled else 0
-        return at.turns_per_open * (loads + staged + stores + remote)
+        size = build.core.footprint
+        remote = 2 * at.flows.loaded * size.resume_bytes * size.copies if at.pooled else 0
+        return at.turns_per_open * (through_memory(build, at) + remote)

@@ -7,8 +7,8 @@ from fractions import Fraction
 from planner import topology
 from planner.build import Build
 from planner.constraints.base import Depends, Unit, group_limit
-from planner.copies import copies_on_load
 from planner.problem import Situation
+from planner.roles import has_tiers, into_gpus
 
 
 @group_limit
@@ -22,9 +22,8 @@ class HostLink:
     depends: Depends = "core"
 
     def active(self, at: Situation) -> bool:
-        """Return whether sessions come back from below GPU memory at known rates."""
-        tiers = at.scenario.tiers
-        return at.turns_per_s > 0 and (tiers.dram, tiers.nvme) != ("none", "none")
+        """Return whether sessions come back from below GPU memory, or from other groups, at known rates."""
+        return at.turns_per_s > 0 and (has_tiers(at) or at.scenario.splits)
 
     def have(self, build: Build, at: Situation) -> int:
         """Return what the links really move, at the planned load."""
@@ -34,6 +33,4 @@ class HostLink:
 
     def need(self, build: Build, at: Situation) -> Fraction:
         """Return bytes per second per open session; copies are pulled by each rank."""
-        core = build.core
-        copies = copies_on_load(core.footprint.kv, core.layout, core.engine, core.footprint.sizes.session_tokens)
-        return at.turns_per_open * at.flows.loaded * core.footprint.resume_bytes * copies
+        return at.turns_per_open * into_gpus(build, at)

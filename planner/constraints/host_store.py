@@ -9,15 +9,11 @@ from planner.build import Build
 from planner.constraints.base import Depends, Unit, group_limit
 from planner.constraints.host_link import HostLink
 from planner.problem import Situation
+from planner.roles import into_gpus, out_of_gpus
 
 BOTH_WAYS = Fraction(834, 500)
 """What a link moves both ways at once over what it moves in one: 83.4 against 50 GB/s, measured on an
 H100 with blocks of 2 MB (vLLM blog, 2026-01-08)."""
-
-
-def _stored(build: Build, at: Situation) -> Fraction:
-    size = build.core.footprint
-    return at.turns_per_open * at.flows.stored_tokens * size.kv.rate * size.copies
 
 
 def _planned(build: Build, flow: int) -> Fraction:
@@ -45,7 +41,7 @@ class HostStore:
 
     def need(self, build: Build, at: Situation) -> Fraction:
         """Return bytes per second per open session."""
-        return _stored(build, at)
+        return at.turns_per_open * out_of_gpus(build, at)
 
 
 @group_limit
@@ -69,4 +65,4 @@ class HostBoth:
 
     def need(self, build: Build, at: Situation) -> Fraction:
         """Return bytes per second per open session."""
-        return HostLink().need(build, at) + _stored(build, at)
+        return at.turns_per_open * (into_gpus(build, at) + out_of_gpus(build, at))

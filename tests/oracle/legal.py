@@ -67,6 +67,8 @@ class Own:
     dram_gib: int
     drive_gb: int
     market: tuple[tuple[str, int], ...]
+    role: str = "both"
+    first_ms: int = 0
 
 
 def key_of(build: Build) -> Key:
@@ -76,7 +78,7 @@ def key_of(build: Build) -> Key:
     drive = build.drive.id if build.drive else None
     return (
         machine, core.n_nodes, core.gpu.id, core.layout.name, core.weights, core.footprint.kv.name, build.cpu.id,
-        build.dimm.id, build.dimms, drive, build.drives, core.fabric_nics,
+        build.dimm.id, build.dimms, drive, build.drives, core.fabric_nics, core.role,
     )  # fmt: skip
 
 
@@ -172,6 +174,7 @@ class Way:
     weights: str
     kv: str
     fabric: int
+    role: str = "both"
 
     @property
     def name(self) -> str:
@@ -400,7 +403,7 @@ class LegalBuilds:
         return Own(
             key=(
                 way.system.id if way.system else chassis.id, way.nodes, way.gpu.id, way.name, way.weights, way.kv,
-                cpu.id, dimm.id, dimms, drive.id if drive else None, drives, way.fabric,
+                cpu.id, dimm.id, dimms, drive.id if drive else None, drives, way.fabric, way.role,
             ),
             kv=way.kv, tp=way.tp, nodes=way.nodes, reach=reach,
             parts=tuple((name, count * way.nodes) for name, count in stocked),
