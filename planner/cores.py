@@ -315,7 +315,7 @@ def _with_fabric(scenario: Scenario, shelf: Shelf, core: Core) -> _Made:
     every: list[Core] = []
     nic, per_gpu = shelf.catalog.nics()[shelf.catalog.cluster.fabric_nic], core.chassis.n_gpus
     for role in dict.fromkeys(role for name in scenario.serving.roles for role in _ROLES[name]):
-        counts = (0,)
+        counts: tuple[int, ...] = (0,)
         if core.n_nodes > 1 or pooled or role != "both":
             counts = (per_gpu,) if core.n_nodes > 1 else (2, 4, per_gpu)
         of_role = replace(core, role=role)

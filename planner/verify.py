@@ -71,9 +71,7 @@ def verify(problem: Problem, counts: Mapping[int, int]) -> Verification:
     return Verification(tuple(checks), total, per_group)
 
 
-def _concerned(
-    limit: GroupLimit, share: Share, hosted: Mapping[Build, list[Fraction]]
-) -> dict[Build, list[Fraction]]:
+def _concerned(limit: GroupLimit, share: Share, hosted: Mapping[Build, list[Fraction]]) -> dict[Build, list[Fraction]]:
     """Return what groups of a service host that a limit concerns."""
     own = {build: shares for build, shares in hosted.items() if build.core.service == share.at.label}
     return {build: shares for build, shares in own.items() if concerns(limit.kind, build.core.role)}

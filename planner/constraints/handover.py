@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import pairwise
 
 from planner.build import Build
 from planner.constraints.base import Check, apart, fleet_rule
@@ -41,6 +42,8 @@ class Handover:
         """Count the formats in use, and add the times of the slowest pair."""
         for share in _splitting(problem):
             used = [problem.builds[i] for i in share.places if counts.get(i) and problem.builds[i].core.role != BOTH]
+            if not used:
+                continue
             formats = len({build.core.pair_key for build in used})
             label, whose = f"{self.label}, KV format and engine", share.at.label
             yield Check(self.kind, label, formats, 1, "kinds", self.formula, service=whose)
@@ -73,15 +76,13 @@ def _of_role(problem: Problem, share: Share, role: str) -> list[int]:
 
 
 def _add_formats(program: Program, problem: Problem, share: Share) -> None:
-    """Add a binary per format that both roles have and one row over them; what has no counterpart stays out."""
+    """Add a binary per format and one row over them."""
     decode, prefill = (_of_role(problem, share, role) for role in (DECODE, PREFILL))
     keys = [{problem.builds[i].core.pair_key for i in places} for places in (decode, prefill)]
-    chosen = {
-        key: program.add_variable(share.named(f"format_{number}"), 1) for number, key in enumerate(sorted(set.union(*keys)))
-    }
+    every = enumerate(sorted(set.union(*keys)))
+    chosen = {key: program.add_variable(share.named(f"format_{number}"), 1) for number, key in every}
     for i in (*decode, *prefill):
-        row = {program.groups[i]: 1, chosen[problem.builds[i].core.pair_key]: -program.variables[program.groups[i]].upper}
-        program.add_row(f"{Handover.kind}_{i}", row, "<=", 0)
+        _add_big(program, f"{Handover.kind}_{i}", i, {chosen[problem.builds[i].core.pair_key]: -1}, 0)
     program.add_row(share.named(Handover.kind), dict.fromkeys(chosen.values(), 1), "<=", 1)
 
 
@@ -100,7 +101,7 @@ def _add_times(program: Program, problem: Problem, share: Share) -> None:
             late[i] = min(beyond)
     steps = sorted(set(late.values()))
     slow = {step: program.add_variable(share.named(f"slow_{step}"), 1) for step in steps}
-    for below, above in zip(steps, steps[1:], strict=False):
+    for below, above in pairwise(steps):
         program.add_row(share.named(f"slower_{above}"), {slow[below]: 1, slow[above]: -1}, ">=", 0)
     for i, each in prefill.items():
         reached = [step for step in steps if step <= each]

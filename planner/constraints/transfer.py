@@ -20,7 +20,8 @@ class Transfer:
     label = "fabric (prefill and decode)"
     unit: Unit = "B/s"
     formula = (
-        "h * turns / open * max(kept share * resumed bytes, prefilled tokens * rate) * copies <= nodes * card flow * 1/2"
+        "h * turns / open * max(kept share * resumed bytes, prefilled tokens * rate) * copies"
+        " <= nodes * card flow * 1/2"
     )
     depends: Depends = "core"
 

@@ -20,6 +20,7 @@ from planner.units import Money
 from tests.oracle.brute_force import Answer, Oracle, TooLargeError, Totals, parts_of
 from tests.oracle.instances import GIB, Instance, make_instance
 from tests.oracle.legal import Own, Size, Way, session_size
+from tests.oracle.rules import with_a_second_gpu
 
 MOST_STEPS, MOST_GROUPS, MOST_BUILDS = 4_000, 8, 44
 
@@ -208,6 +209,9 @@ class RoleOracle(Oracle):
 
     def lacks(self, fleet: tuple[Own, ...]) -> set[str]:
         """Return the roles of which more could help."""
+        pieces, least = parts_of(fleet), self.scenario.limits.minimum
+        if any(pieces.get(name, 0) < least[name] for name in least):
+            return {"both", "decode", "prefill"}
         found = set()
         for role, other in (("decode", "prefill"), ("prefill", "decode")):
             mine = [i for i, own in enumerate(fleet) if own.role != other]
@@ -307,13 +311,19 @@ def _drawn(seed: int, rng: Random) -> Instance:
         scenario.fleet, spare_groups=rng.choice((0, 0, 0, 1)), spare_racks=rng.choice((0, 0, 0, 0, 1)), max_builds=None,
         one_gpu_model=rng.random() < 0.1,
     )  # fmt: skip
-    free = replace(scenario, serving=serving, fleet=fleet)
+    rates = replace(scenario.workload.rates, new_tokens=rng.randint(500, 6_000))
+    service = scenario.service and replace(scenario.service, first_token_s=Fraction(rng.randint(10, 300), 10))
+    free = replace(
+        scenario, serving=serving, fleet=fleet, workload=replace(scenario.workload, rates=rates), service=service
+    )
     return replace(_specialised(drawn, rng), seed=seed, scenario=free)
 
 
 def _specialised(drawn: Instance, rng: Random) -> Instance:
     """Give one GPU more of memory and the other more of FLOP/s, so that roles pay."""
     catalog = drawn.shelf.catalog
+    if len(catalog.gpus()) == 1:
+        catalog = with_a_second_gpu(catalog, {kind: dict(by_id) for kind, by_id in catalog.parts.items()}, rng)
     parts = {kind: dict(by_id) for kind, by_id in catalog.parts.items()}
     gpus, changed = catalog.gpus(), {}
     for name, gpu in gpus.items():
@@ -328,8 +338,9 @@ def _specialised(drawn: Instance, rng: Random) -> Instance:
     parts["nic"]["nic-fabric"] = replace(nic, port_bytes_per_s=nic.port_bytes_per_s * rng.choice((1, 4)))
     book = catalog.books["book"]
     cheap = Money("USD", 10_000)
+    priced = {"nic-fabric": cheap} if rng.random() < 0.8 else {}
     prices = tuple(
-        replace(price, low=cheap, typical=cheap, high=cheap) if price.part == "nic-fabric" and rng.random() < 0.8 else price
+        replace(price, low=cents, typical=cents, high=cents) if (cents := priced.get(price.part)) else price
         for price in book.prices
     )
     made = replace(catalog, parts=parts, books={"book": replace(book, prices=prices)})
@@ -346,7 +357,7 @@ def _sized(instance: Instance, builds: tuple[Own, ...], rng: Random) -> Instance
     reaches = sorted({Fraction(own.reach, max(1, oracle.people.in_flight)) for own in oracle.builds()})
     if not reaches:
         return instance
-    hosted = Fraction(rng.randint(30, 250), 100) * rng.choice(reaches)
+    hosted = Fraction(rng.randint(30, 250), 100) * rng.choice(reaches[: 1 + len(reaches) // 2])
     return _with_users(instance, max(1, math.ceil(hosted / instance.scenario.workload.sessions_per_user)))
 
 
@@ -358,13 +369,13 @@ def _tight(instance: Instance, rng: Random) -> Instance:
     try:
         fleet = oracle.solve().fleet
     except TooLargeError:
-        return instance
+        return replace(instance, scenario=free)
     totals, used = oracle.totals(fleet) if fleet else None, parts_of(fleet)
     if totals is None:
-        return instance
+        return replace(instance, scenario=free)
 
     def near(value: int) -> int:
-        return max(1, value * rng.randint(80, 130) // 100)
+        return max(1, value * rng.randint(93, 130) // 100)
 
     stock = {part: max(0, used.get(part, 0) + totals.items.get(part, 0) + rng.randint(-2, 2)) for part in limits.stock}
     minimum = {}
@@ -375,6 +386,6 @@ def _tight(instance: Instance, rng: Random) -> Instance:
         budget=limits.budget and Money("USD", near(totals.capex)), power_w=limits.power_w and near(totals.watts),
         rack_units=limits.rack_units and near(sum(own.rack_units for own in fleet)), stock=stock, minimum=minimum,
     )  # fmt: skip
-    most = rules.max_nodes and max(1, totals.nodes + rng.randint(-1, 2))
+    most = rules.max_nodes and max(1, totals.nodes + rng.choice((-1, 0, 0, 1, 2)))
     fleet_rules = replace(rules, max_nodes=most, max_builds=rng.choice((None, None, None, 1, 2)))
     return replace(instance, scenario=replace(scenario, limits=tight, fleet=fleet_rules))
