@@ -228,7 +228,7 @@ def test_handover_rule() -> None:
     assert checks(problem, "handover", {0: 1, 1: 1}) == [(1, 1, "kinds", True), (16, 16, "ms", True)]
     late = split_problem(("decode", 12), ("prefill", 15), service=replace(promised, first_token_s=Fraction(15, 1000)))
     assert checks(late, "handover", {0: 1, 1: 1}) == [(1, 1, "kinds", True), (16, 15, "ms", False)]
-    assert checks(late, "handover", {0: 2}) == [(1, 1, "kinds", True)]
+    assert checks(late, "handover", {0: 2}) == [(1, 1, "kinds", True), (3, 15, "ms", True)]
     other = replace(problem.builds[1], core=replace(problem.builds[1].core, engine=tiny.engine(id="other")))
     mixed = replace(problem, builds=(problem.builds[0], other))
     assert checks(mixed, "handover", {0: 1, 1: 1})[0] == (2, 1, "kinds", False)
