@@ -70,6 +70,14 @@ class Own:
     role: str = "both"
     first_ms: int = 0
 
+    @property
+    def hosts(self) -> int:
+        return 0 if self.role == "prefill" else self.reach
+
+    @property
+    def prefills(self) -> int:
+        return 0 if self.role == "decode" else self.reach
+
 
 def key_of(build: Build) -> Key:
     """Return what tells a build apart, from one of the planner's."""

@@ -11,22 +11,33 @@ import math
 from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
-from itertools import combinations
+from itertools import combinations, islice
 from random import Random
 
-from planner.hardware import Cpu, Dimm, Drive
+from planner.hardware import Cpu, Dimm, Drive, Part
 from planner.scenario import Limits
 from planner.units import Money
 from tests.oracle.brute_force import Answer, Oracle, TooLargeError, Totals, parts_of
-from tests.oracle.instances import GIB, Instance, make_instance
+from tests.oracle.instances import GB, GIB, Instance, make_instance
 from tests.oracle.legal import Own, Size, Way, session_size
 from tests.oracle.rules import with_a_second_gpu
 
-MOST_STEPS, MOST_GROUPS, MOST_BUILDS = 4_000, 8, 44
+MOST_STEPS, MOST_GROUPS, MOST_BUILDS = 4_000, 8, 30
 
 
 class RoleOracle(Oracle):
     """Enumerates the fleets of one instance, groups of one role among them."""
+
+    def __init__(self, instance: Instance) -> None:
+        super().__init__(instance)
+        self.steps_s: dict[object, Fraction] = {}
+
+    def step_s(self, way: Way, tokens: int, caches: int, *, prefill: bool) -> Fraction:
+        # The same for all that differ in their role, cards and chassis only: asked for once.
+        key = (way.gpu.id, way.tp, way.pp, way.weights, way.kv, tokens, caches, prefill)
+        if key not in self.steps_s:
+            self.steps_s[key] = super().step_s(way, tokens, caches, prefill=prefill)
+        return self.steps_s[key]
 
     def ways(self) -> Iterator[Way]:
         roles = self.scenario.serving.roles
@@ -290,22 +301,41 @@ class _Search:
 def role_instance(seed: int) -> Instance:
     """Return an instance that allows groups of one role, its load of a few groups, its limits near what they take."""
     rng = Random(f"roles {seed}")
+    chosen = rng.choice((("both", "split"), ("both", "split"), ("both", "split"), ("split",)))
     while True:
-        instance = _drawn(seed, rng)
-        builds = RoleOracle(instance).builds()
+        instance = _drawn(seed, chosen, rng)
+        oracle = RoleOracle(instance)
+        made = (own for way in oracle.ways() for own in oracle.populated(way))
+        builds = list(islice(made, MOST_BUILDS + 1))
         roles = {own.role for own in builds}
         # Few enough to be enumerated; now and then without a pair.
-        if len(builds) <= MOST_BUILDS and ({"decode", "prefill"} <= roles or rng.random() < 0.002):
+        paired = {"decode", "prefill"} <= roles and ("both" not in roles or _pays(instance) or rng.random() < 0.06)
+        if len(builds) <= MOST_BUILDS and (paired or rng.random() < 0.002):
             break
-    return _tight(_sized(instance, builds, rng), rng)
+    return _tight(_sized(instance, rng), rng)
 
 
-def _drawn(seed: int, rng: Random) -> Instance:
+def _most(instance: Instance) -> dict[str, Fraction]:
+    """Return the most open sessions of a group by role, where there are many users."""
+    oracle = RoleOracle(_with_users(instance, 4_000))
+    most: dict[str, Fraction] = {}
+    for own in oracle.builds():
+        reach = Fraction(own.reach, max(1, oracle.people.in_flight))
+        most[own.role] = max(reach, most.get(own.role, Fraction(0)))
+    return most
+
+
+def _pays(instance: Instance) -> bool:
+    """Return whether one pair holds about as much as two of the best groups of both roles."""
+    most = _most(instance)
+    return len(most) == 3 and min(most["decode"], most["prefill"]) > Fraction(7, 4) * most["both"]
+
+
+def _drawn(seed: int, roles: tuple[str, ...], rng: Random) -> Instance:
     drawn = make_instance(rng.randrange(10**6))
     scenario = drawn.scenario
     if scenario.tiers.placement == "pooled" or scenario.workload.rates is None:
-        return _drawn(seed, rng)
-    roles = rng.choice((("both", "split"), ("both", "split"), ("split",)))
+        return _drawn(seed, roles, rng)
     serving = replace(scenario.serving, roles=roles, placement="balanced")
     fleet = replace(
         scenario.fleet, spare_groups=rng.choice((0, 0, 0, 1)), spare_racks=rng.choice((0, 0, 0, 0, 1)), max_builds=None,
@@ -316,7 +346,10 @@ def _drawn(seed: int, rng: Random) -> Instance:
     free = replace(
         scenario, serving=serving, fleet=fleet, workload=replace(scenario.workload, rates=rates), service=service
     )
-    return replace(_specialised(drawn, rng), seed=seed, scenario=free)
+    made = _specialised(drawn, rng)
+    every = {part for by_id in made.shelf.catalog.parts.values() for part in by_id}
+    limits = replace(free.limits, stock={part: most for part, most in free.limits.stock.items() if part in every})
+    return replace(made, seed=seed, scenario=replace(free, limits=limits))
 
 
 def _specialised(drawn: Instance, rng: Random) -> Instance:
@@ -333,6 +366,9 @@ def _specialised(drawn: Instance, rng: Random) -> Instance:
         memory = (rng.randint(5, 8) if strong else rng.randint(8, 16)) * GIB
         dense = replace(gpu.dense, bf16_flops=flops, fp8_flops=fp8)
         changed[name] = replace(gpu, memory_bytes=memory, visible_bytes=None, dense=dense)
+    if rng.random() < 0.9:
+        changed = {name: replace(gpu, host_link_bytes_per_s=32 * GB) for name, gpu in changed.items()}
+        _enlarge(parts, rng)
     nic = catalog.nics()["nic-fabric"]
     parts["gpu"] = changed  # type: ignore[assignment]
     parts["nic"]["nic-fabric"] = replace(nic, port_bytes_per_s=nic.port_bytes_per_s * rng.choice((1, 4)))
@@ -347,17 +383,41 @@ def _specialised(drawn: Instance, rng: Random) -> Instance:
     return replace(drawn, shelf=replace(drawn.shelf, catalog=made))
 
 
+def _enlarge(parts: dict[str, dict[str, Part]], rng: Random) -> None:
+    """Leave the GPUs as what binds: one kind of memory and drives, and enough of each."""
+    for name, chassis in parts["chassis"].items():
+        parts["chassis"][name] = replace(
+            chassis, uplink_bytes_per_s=64 * GB, nic_slots=8, drive_bays=1, dimm_slots=4, max_dimm_bytes=64 * GIB,
+            n_gpus=min(2, chassis.n_gpus),  # type: ignore[attr-defined]
+        )  # fmt: skip
+    if rng.random() < 0.9:
+        for kind in ("cpu", "dimm", "chassis"):
+            first = next(iter(parts[kind]))
+            parts[kind] = {first: parts[kind][first]}
+        parts["system"] = {}
+        parts["drive"].pop("drive-1", None)
+    for name in parts["dimm"]:
+        parts["dimm"][name] = replace(parts["dimm"][name], capacity_bytes=rng.choice((32, 64)) * GIB)
+    for name, drive in parts["drive"].items():
+        if name.startswith("drive"):
+            parts["drive"][name] = replace(
+                drive, capacity_bytes=400 * GB, dwpd=Fraction(10), read_bytes_per_s=7 * GB, write_bytes_per_s=4 * GB
+            )
+
+
 def _with_users(instance: Instance, users: int) -> Instance:
     scenario = instance.scenario
     return replace(instance, scenario=replace(scenario, workload=replace(scenario.workload, users=users)))
 
 
-def _sized(instance: Instance, builds: tuple[Own, ...], rng: Random) -> Instance:
-    oracle = RoleOracle(_with_users(instance, 400))
-    reaches = sorted({Fraction(own.reach, max(1, oracle.people.in_flight)) for own in oracle.builds()})
-    if not reaches:
+def _sized(instance: Instance, rng: Random) -> Instance:
+    most = _most(instance)
+    if not most:
         return instance
-    hosted = Fraction(rng.randint(30, 250), 100) * rng.choice(reaches[: 1 + len(reaches) // 2])
+    pair = min(most.get("decode", Fraction(0)), most.get("prefill", Fraction(0)))
+    hosted = Fraction(rng.randint(60, 105), 100) * (pair or max(most.values()))
+    if "both" in most and not pair > Fraction(7, 4) * most["both"]:
+        hosted = Fraction(rng.randint(30, 250), 100) * most["both"]
     return _with_users(instance, max(1, math.ceil(hosted / instance.scenario.workload.sessions_per_user)))
 
 
