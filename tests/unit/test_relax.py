@@ -199,6 +199,7 @@ LOAD_OR_TIERS = {
     "dram_pool": "the load",
     "nvme_pool": "the load",
     "owned": "what is there already",
+    "prompts": "the load",
 }
 HELD_BY = {
     "decode": "service.decode",
@@ -212,6 +213,10 @@ HELD_BY = {
     "host_both": "workload.rates.turns_per_hour",
     "dram_bandwidth": "workload.rates.turns_per_hour",
     "fabric": "workload.rates.turns_per_hour",
+    "transfer": "workload.rates.turns_per_hour",
+    "prompt_slots": "workload.rates.turns_per_hour",
+    "staging": "workload.rates.turns_per_hour",
+    "handover": "service.first_token",
     "minimum": "limits.minimum",
     "build_nodes": "fleet.min_build_nodes",
     "gpu_models": "fleet.one_gpu_model",
