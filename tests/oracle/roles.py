@@ -448,4 +448,10 @@ def _tight(instance: Instance, rng: Random) -> Instance:
     )  # fmt: skip
     most = rules.max_nodes and max(1, totals.nodes + rng.choice((-1, 0, 0, 1, 2)))
     fleet_rules = replace(rules, max_nodes=most, max_builds=rng.choice((None, None, None, 1, 2)))
-    return replace(instance, scenario=replace(scenario, limits=tight, fleet=fleet_rules))
+    service = scenario.service
+    slowest = [max((own.first_ms for own in fleet if own.role == role), default=0) for role in ("decode", "prefill")]
+    if service and all(slowest) and rng.random() < 0.7:
+        # Just met by the slowest pair, or just not: another pair, or groups of both roles, must do.
+        target = Fraction(max(1, sum(slowest) - rng.choice((0, 1, 1, 20))), 1000)
+        service = replace(service, first_token_s=target)
+    return replace(instance, scenario=replace(scenario, limits=tight, fleet=fleet_rules, service=service))

@@ -204,4 +204,5 @@ def test_the_instances_reach_every_rule() -> None:
         for name in ("budget", "power_w", "rack_units", "stock"):
             seen[name] += bool(getattr(scenario.limits, name))
     assert seen.pop("too large") < len(SEEDS) // 2
+    assert seen.pop("all three roles") >= 1
     assert min(seen.values()) >= 3, seen
