@@ -123,7 +123,7 @@ def assemble(solved: Solved, shelf: Shelf, checked: Verification, beside: Beside
 def service_of(solved: Solved, shelf: Shelf, at: Situation, alone: Mapping[str, int]) -> ServicePlan:
     """Return a service's own part of a plan, its demand in the KV format of its largest node group."""
     own = {build: n for build, n in solved.fleet.items() if build.core.service == at.label}
-    first = max(own, key=lambda build: (own[build] * build.reach, build.name))
+    first = max(own, key=lambda build: (own[build] * build.hosts, build.name))
     kv, cache = first.core.footprint.kv, shelf.engines.caches[at.scenario.tiers.cache]
     return ServicePlan(
         at.label, at.scenario.model, demand(at.scenario, kv, cache), at.scenario.workload.rates is None,
@@ -208,7 +208,7 @@ def _node_group(problem: Problem, build: Build, count: int, hosted: Mapping[str,
         hosted=hosted.get(build.name, 0),
         power_w=build.power_w // build.n_nodes, rack_units=core.chassis.rack_units,
         unit_cents=problem.pricing.node_cents(build), edge=pool_edge(problem, build),
-        owned=isinstance(core.system, OwnedMachine), service=core.service,
+        owned=isinstance(core.system, OwnedMachine), service=core.service, role=core.role,
         worth=worth_of(build, problem.at_of(build)),
     )  # fmt: skip
 

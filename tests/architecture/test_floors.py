@@ -24,7 +24,7 @@ FLOORS = [
     *("layout", "weights", "budget", "pool", "copies", "doubts", "importing"),
     *("catalog_checks", "loading", "owned", "throughput_files", "layering", "setting_paths", "scenario_checks"),
     *("scenario_services", "scenario_files", "schema"),
-    *("demand", "flows", "build", "work", "service", "measured", "rates", "cores", "costs", "problem"),
+    *("demand", "flows", "build", "work", "service", "measured", "rates", "cores", "costs", "problem", "roles"),
     *("constraints", "worth", "objectives", "plan"),
     *("halves", "candidates", "joint", "formulation", "verify", "solvers", "solve", "separation", "proof"),
     *("caveats", "edges"),
