@@ -114,7 +114,7 @@ def _rows_table(plan: Plan) -> Table:
         need = format_amount(check.need, check, plan.cost.currency)
         have = format_amount(check.have, check, plan.cost.currency)
         if check.unit == "ms":
-            need, have = "-", f"{check.have:,} ms to spare"
+            need, have = "-", f"{check.slack:,} ms to spare"
         rows.append((check.words, need, have, used, "<- binding" if check.binding else ""))
     lost = f" (with {plan.spare_groups} group(s) lost)" if plan.spare_groups else ""
     return Table(("row", "need", "have", "used", ""), rows, f"Rows{lost}", right=("need", "have", "used"))

@@ -394,6 +394,8 @@ def _enlarge(parts: dict[str, dict[str, Part]], rng: Random) -> None:
         for kind in ("cpu", "dimm", "chassis"):
             first = next(iter(parts[kind]))
             parts[kind] = {first: parts[kind][first]}
+        for name, chassis in parts["chassis"].items():
+            parts["chassis"][name] = replace(chassis, whole_system=False)  # type: ignore[call-arg]
         parts["system"] = {}
         parts["drive"].pop("drive-1", None)
     for name in parts["dimm"]:
