@@ -30,6 +30,7 @@ from planner.loading import Shelf
 from planner.objectives import OBJECTIVES
 from planner.plan import CostSummary, Goal, NodeGroup, Plan, Rewarm, RunnerUp, ServicePlan
 from planner.problem import Problem, Situation
+from planner.roles import BOTH
 from planner.scenario import Scenario, services_of
 from planner.solve import Outcome
 from planner.units import ceil
@@ -132,8 +133,11 @@ def service_of(solved: Solved, shelf: Shelf, at: Situation, alone: Mapping[str, 
 
 
 def _rewarm(solved: Solved, at: Situation, own: Mapping[Build, int]) -> Rewarm | None:
-    """Return what the loss of that group sets back which takes longest to make up for; None without rates."""
-    if not at.turns_per_s:
+    """Return what the loss of that group sets back which takes longest to make up for.
+
+    None without rates, and where others prefill than those that lose contexts: see docs/math/roles.md.
+    """
+    if not at.turns_per_s or any(build.core.role != BOTH for build in own):
         return None
     losses = []
     for build in own:

@@ -309,6 +309,28 @@ def test_nested_losses_against_every_set(seed: int) -> None:
     assert min(left) == sum(capacities) - worst
 
 
+@pytest.mark.parametrize("seed", range(12))
+def test_spare_racks_of_roles(seed: int) -> None:
+    # Whatever racks are lost, groups of both roles and pairs of the others hold what is left.
+    rng = Random(f"racks of roles {seed}")
+    racks, roles = rng.randint(1, 3), ("both", "decode", "prefill")
+    made = split_problem(*((role, rng.randint(4, 12)) for role in roles), fleet=Fleet(spare_racks=racks))
+    builds = tuple(replace(build, racks_per=rng.randint(1, 2)) for build in made.builds)
+    problem, met = replace(made, builds=builds), set()
+    for counts in product(range(4), repeat=3):
+        groups = [build for build, n in zip(builds, counts, strict=True) for _ in range(n)]
+        held = True
+        for lost in contents_of_racks(tuple(build.racks_per for build in groups), racks):
+            sums = dict.fromkeys(roles, 0)
+            for i, build in enumerate(groups):
+                sums[build.core.role] += 0 if i in lost else build.reach
+            held &= sums["both"] + min(sums["decode"], sums["prefill"]) >= problem.at.open_parts
+        found = checks(problem, "spare_racks", {i: n for i, n in enumerate(counts) if n})
+        assert all(good for *_, good in found) is held, counts
+        met.add(held)
+    assert met == {True, False} or racks > 1
+
+
 def test_spare_racks_of_a_pool() -> None:
     asked = tiny.scenario(tiers=POOLED, fleet=Fleet(spare_racks=1))
     found = checks(tiny.problem(asked, (8, 12)), "spare_racks", {0: 1, 1: 3})

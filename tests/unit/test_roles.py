@@ -9,11 +9,18 @@ import pytest
 from planner.answer import Solved
 from planner.errors import InfeasibleError, InputError, PlannerError
 from planner.planning import finish_plan, solve_scenario
+from planner.problem import Situation
+from planner.questions.explain import explain
+from planner.render.report import Text
+from planner.roles import concerns
 from planner.scenario import Override
 from planner.scenario_files import load_scenario
 from planner.verify import verify
+from planner.views.explain import explain_report
 from planner.views.plan import plan_data, plan_report
+from planner.worth import worth_of
 from tests.unit import tiny
+from tests.unit.test_constraints import SPLIT as SPLITTING
 
 SPLIT = Override.parse("serving.roles=[both, split]")
 
@@ -70,8 +77,38 @@ def test_without_the_setting_all_do_both() -> None:
         ("serving.roles=[prefill]", "expected one of both, split"),
         ("workload.rates=null", "need 'workload.rates'"),
         ("tiers.placement=pooled", "not modelled with pooled tiers"),
+        ("service.rewarm=10 min", "'service.rewarm' are not modelled together: drop 'service.rewarm'"),
     ],
 )
 def test_what_is_refused(override: str, words: str) -> None:
     with pytest.raises(InputError, match=words):
         load_scenario("h20-or-h200", [SPLIT, Override.parse(override)], None, tiny.shelf())
+
+
+def test_no_plan_of_roles_says_how_soon_it_is_warm_again() -> None:
+    plan = finish_plan(scarce(), tiny.shelf(), compare=False)
+    assert [one.rewarm for one in plan.services] == [None]
+
+
+def test_groups_of_one_role_are_not_held_against_their_own_recompute() -> None:
+    at = Situation.of(tiny.scenario(serving=SPLITTING))
+    worths = {role: bool(worth_of(tiny.build(one=tiny.core(role=role)), at)) for role in ("both", "decode", "prefill")}
+    assert worths == {"both": True, "decode": False, "prefill": False}
+    assert {role: concerns("worth", role) for role in worths} == worths
+
+
+def test_pairs_are_told_what_they_leave_of_the_first_token() -> None:
+    plan = finish_plan(scarce(), tiny.shelf(), compare=False)
+    pair = next(check for check in plan.checks if check.kind == "handover" and check.unit == "ms")
+    rows = next(block for block in plan_report(plan).blocks if getattr(block, "title", "") == "Rows")
+    told = next(row for row in rows.rows if row[0] == pair.label)  # type: ignore[union-attr]
+    assert 0 < pair.need < pair.have
+    assert told[2] == f"{pair.slack:,} ms to spare"
+
+
+def test_a_prefill_group_says_that_it_prefills() -> None:
+    told = explain_report("", explain(scarce()))
+    words = [block.lines[2] for block in told.blocks if isinstance(block, Text) and len(block.lines) == 3]
+    assert sorted(line.split(" up to ")[0] for line in words) == [
+        "a group hosts", "a group hosts", "a group prefills the turns of",
+    ]  # fmt: skip
