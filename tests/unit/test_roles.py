@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from functools import cache
 
 import pytest
@@ -10,6 +11,7 @@ from planner.answer import Solved
 from planner.errors import InfeasibleError, InputError, PlannerError
 from planner.planning import finish_plan, solve_scenario
 from planner.problem import Situation
+from planner.questions.alternatives import VIRTUES, alternatives
 from planner.questions.explain import explain
 from planner.render.report import Text
 from planner.roles import concerns
@@ -112,3 +114,8 @@ def test_a_prefill_group_says_that_it_prefills() -> None:
     assert sorted(line.split(" up to ")[0] for line in words) == [
         "a group hosts", "a group hosts", "a group prefills the turns of",
     ]  # fmt: skip
+
+
+def test_headroom_is_no_alternative_where_sessions_have_two_places() -> None:
+    found = alternatives(tiny.shipped("h20-or-h200", "scarce"), tiny.shelf(), Fraction(0))
+    assert {other.virtue for other in found.others} == set(VIRTUES) - {"headroom"}
