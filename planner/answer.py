@@ -7,19 +7,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from planner import __version__
+from planner.bill import CostLine, bill, capex_cents, fleet_tco_cents
 from planner.build import Build
 from planner.candidates import Candidates, limiting_kind
 from planner.caveats import plan_warnings
 from planner.constraints.rewarm import lost_tokens, rewarm_seconds
-from planner.costs import (
-    CostLine,
-    bill,
-    capex_cents,
-    fleet_drivers,
-    fleet_opex_cents,
-    fleet_power_w,
-    fleet_tco_cents,
-)
+from planner.costs import fleet_drivers, fleet_opex_cents, fleet_power_w
 from planner.demand import demand
 from planner.edges import pool_edge
 from planner.errors import PlannerError

@@ -135,6 +135,10 @@ class Build:
         Of one group, node lines only, in the price case of the problem.
     opex_cents, tco_cents : int
         Running cost per year, and all that one group costs over the term.
+    rest_cents, rest_tco_cents : int
+        Of both, what is left without parts whose price depends on how many are bought.
+    volume_pieces : tuple of int
+        Of one group, of each part of the price book with such prices.
     power_w : int
         Peak of one group.
     reach : int
@@ -156,6 +160,9 @@ class Build:
     cost_cents: int = 0
     opex_cents: int = 0
     tco_cents: int = 0
+    rest_cents: int = 0
+    rest_tco_cents: int = 0
+    volume_pieces: tuple[int, ...] = ()
     power_w: int = 0
     reach: int = 0
     racks_per: int = 1

@@ -32,6 +32,7 @@ from planner.objectives.parts import distinct_parts
 from planner.problem import Situation
 from planner.roles import concerns
 from planner.scenario import Limits, Scenario
+from planner.volume import group_paid, volume_counts
 
 if TYPE_CHECKING:
     import numpy
@@ -173,7 +174,8 @@ class Offers(Lazy[Build]):
         watts = way.fixed[2] if {"tco", "power"} & set(at.scenario.objectives) else 0
         same = (way.fixed[2], -way.fixed[2]) if at.scenario.fleet.spare_racks else ()
         in_time = halves.n_in_time(way.drive_seconds)
-        return (*way.fixed[:2], watts, *same, -build.reach, -in_time, *room, *drivers, *rules)
+        pieces = volume_counts(self.pricing, ((part, n) for _, part, n in self.pricing.bought(build)))
+        return (*way.fixed[:2], *pieces, watts, *same, -build.reach, -in_time, *room, *drivers, *rules)
 
     def bare(self, way: Way) -> Build:
         """Return a build of this way without memory and drives."""
@@ -393,11 +395,15 @@ def _fixed(blank: Build, pricing: Pricing, at: Situation) -> tuple[int, int, int
 
 
 def _with_costs(build: Build, pricing: Pricing, at: Situation) -> Build:
+    paid = group_paid(pricing, build)
     return replace(
         build,
-        cost_cents=pricing.group_cents(build),
+        cost_cents=paid.cents,
+        tco_cents=paid.tco_cents,
+        rest_cents=paid.rest_cents,
+        rest_tco_cents=paid.rest_tco_cents,
+        volume_pieces=paid.pieces,
         opex_cents=pricing.opex_cents(build.power_w, build.n_nodes * build.core.chassis.rack_units),
-        tco_cents=pricing.group_tco_cents(build),
         racks_per=racks_per(build, pricing.catalog, at.scenario.limits),
     )
 
@@ -445,7 +451,7 @@ def build_vector(build: Build, at: Situation, catalog: Catalog) -> tuple[int, ..
     goals = [use for kind in at.scenario.objectives for use in OBJECTIVES[kind].uses(build, at, catalog)]
     drivers = group_drivers(build, catalog).values()
     rules = [use for rule in FLEET_RULES.values() if rule.active(at) for use in rule.uses(build, at)]
-    return (build.cost_cents, *goals, *drivers, -build.racks_per, *rules)
+    return (build.rest_cents, *build.volume_pieces, *goals, *drivers, -build.racks_per, *rules)
 
 
 def _explain_empty(scenario: Scenario, pricing: Pricing, rejected: Rejections) -> None:

@@ -27,6 +27,7 @@ from planner.hardware import Catalog, Chassis, Cpu, Dimm, OwnedMachine
 from planner.objectives.base import by_part
 from planner.problem import Situation
 from planner.roles import DECODE, PREFILL
+from planner.volume import volume_counts
 
 
 @dataclass(frozen=True)
@@ -327,7 +328,7 @@ def _price(
             continue
         read = topology.drive_read(build.core.chassis, build.drive, build.drives).bytes_per_s
         kinds = tuple(part for part, count in rows if count) if by_part(at) else ()
-        cents, counts = paid_cents(rows, pricing, at), _counts(dict(rows), at)
+        cents, counts = paid_cents(rows, pricing, at), (*volume_counts(pricing, rows), *_counts(dict(rows), at))
         yield _Priced(build, rows, cents, _watts(build, depends), read, kinds, counts)
 
 
@@ -372,9 +373,11 @@ def _counts(pieces: dict[str, int], at: Situation) -> tuple[int, ...]:
 def paid_cents(rows: Iterable[tuple[str, int]], pricing: Pricing, at: Situation) -> tuple[int, int]:
     """Return what parts cost, percentage lines and tax included, as coordinates of dominance.
 
-    Over the term what is paid at once weighs more than what is paid later: they are apart there.
+    Over the term what is paid at once weighs more than what is paid later: they are apart there. Parts
+    whose price depends on how many are bought are left out: their pieces are compared.
     """
-    splits = [(count, *pricing.piece_split(part)) for part, count in rows]
+    tiered = {price.part for price in pricing.book.tiered}
+    splits = [(count, *pricing.piece_split(part)) for part, count in rows if part not in tiered]
     once = sum(count * at_once for count, at_once, _ in splits)
     yearly = sum(count * later for count, _, later in splits)
     if "tco" in at.scenario.objectives:

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, Literal
 
+from planner.bill import CostLine
 from planner.budget import Budget
 from planner.constraints.base import Check
-from planner.costs import CostLine
 from planner.demand import Demand
 from planner.evidence import Source
 from planner.pool import Pool

@@ -30,7 +30,10 @@ _LEAST_BESIDE_S = 0.5
 
 def pricing_of(scenario: Scenario, shelf: Shelf) -> Pricing:
     """Return the scenario's prices; InputError if it names no known book."""
-    return Pricing(shelf.catalog, shelf.catalog.book(scenario.finance.prices), scenario.finance)
+    most = [*scenario.limits.stock.items(), *scenario.limits.maximum.items()]
+    # A tier beyond what can be had is none: buying up to it would need pieces that are not there.
+    book = shelf.catalog.book(scenario.finance.prices).up_to(most)
+    return Pricing(shelf.catalog, book, scenario.finance)
 
 
 def solve_scenario(

@@ -10,11 +10,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
+from planner.bill import bill, capex_cents
 from planner.build import Build
 from planner.candidates import limiting_kind
 from planner.constraints import FLEET_RULES, GROUP_LIMITS, Check, reach
 from planner.constraints.base import GroupLimit
-from planner.costs import bill, capex_cents
 from planner.errors import PlannerError
 from planner.problem import Problem, Share, Situation
 from planner.roles import BOTH, DECODE, PREFILL, concerns

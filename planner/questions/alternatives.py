@@ -9,7 +9,7 @@ from fractions import Fraction
 
 from planner.build import Build
 from planner.errors import InfeasibleError, UnprovenError, UsageError
-from planner.formulation.caps import PER_GROUP
+from planner.formulation.caps import least_of
 from planner.interrupts import held, interrupted
 from planner.joint import candidates_of
 from planner.loading import Shelf
@@ -195,8 +195,8 @@ def _mixed(asked: Question, scenario: Scenario, every: Sequence[Build]) -> Solve
 
 def _floor(asked: Question, builds: Sequence[Build]) -> int:
     """Return what the capped money of a fleet of these builds cannot be below, cluster lines apart."""
-    field_name = PER_GROUP[next(iter(asked.caps))]
-    each = min(Fraction(getattr(build, field_name), build.reach) for build in builds)
+    kind = next(iter(asked.caps))
+    each = min(Fraction(least_of(asked.pricing, build)[kind], build.reach) for build in builds)
     return math.ceil(asked.at.open_parts * each)
 
 

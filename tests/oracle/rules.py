@@ -10,7 +10,7 @@ from random import Random
 from planner.errors import InputError
 from planner.hardware import Catalog, Part
 from planner.owned import with_owned
-from planner.prices import LeadTime
+from planner.prices import LeadTime, VolumePrice
 from planner.scenario import Limits, Owned
 from planner.units import Money
 from tests.oracle.brute_force import Oracle, TooLargeError, parts_of
@@ -38,7 +38,8 @@ def with_rules(instance: Instance) -> Instance:
         return instance
     instance = replace(instance, scenario=_ruled(instance, rng, oracle, fleet))
     used = sorted(parts_of(fleet))
-    return without_a_part(instance, rng.choice(used)) if used and rng.random() < 0.6 else instance
+    instance = without_a_part(instance, rng.choice(used)) if used and rng.random() < 0.6 else instance
+    return with_volume_prices(instance, {**oracle.totals(fleet).items, **parts_of(fleet)})
 
 
 def without_a_part(instance: Instance, part: str) -> Instance:
@@ -53,6 +54,28 @@ def without_a_part(instance: Instance, part: str) -> Instance:
     prices = tuple(replace(price, lead_time=late) if price.part == part else price for price in book.prices)
     changed = replace(catalog, parts=parts, books={"book": replace(book, prices=prices)})
     return replace(instance, shelf=replace(instance.shelf, catalog=changed))
+
+
+def with_volume_prices(instance: Instance, used: dict[str, int]) -> Instance:
+    """Give some parts of the best fleet, in a third of all instances, lower prices from about as many on."""
+    rng = Random(f"volume of {instance.seed}")
+    if not used or rng.random() > 0.33:
+        return instance
+    catalog = instance.shelf.catalog
+    chosen = set(rng.sample(sorted(used), min(len(used), rng.randint(1, 3))))
+    prices = []
+    for price in catalog.books["book"].prices:
+        tiers, begin, share = [], 1, 100
+        for _ in range(rng.randint(1, 3) if price.part in chosen else 0):
+            begin = max(begin + 1, used[price.part] + rng.randint(-2, 4) + len(tiers) * rng.randint(1, 8))
+            share = rng.randint(share * 3 // 5, share)
+            low, typical, high = (
+                Money("USD", max(1, money.cents * share // 100)) for money in (price.low, price.typical, price.high)
+            )
+            tiers.append(VolumePrice(from_pieces=begin, low=low, typical=typical, high=high))
+        prices.append(replace(price, volume=tuple(tiers)))
+    book = replace(catalog.books["book"], prices=tuple(prices))
+    return replace(instance, shelf=replace(instance.shelf, catalog=replace(catalog, books={"book": book})))
 
 
 def _marked(instance: Instance, rng: Random) -> Instance:
