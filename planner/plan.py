@@ -91,6 +91,8 @@ class NodeGroup:
         Whether these machines are there already.
     service : str
         Which of several services it is for; empty where there is one.
+    role : {'both', 'decode', 'prefill'}
+        What its groups do; `reach` and `hosted` of those that only prefill are sessions whose turns they prefill.
     unit_cents : int
         Parts of one node without tax, linear cluster lines and services.
     worth : tuple of TierWorth
@@ -131,6 +133,7 @@ class NodeGroup:
     owned: bool = False
     edge: PoolEdge | None = None
     service: str = ""
+    role: str = "both"
     worth: tuple[TierWorth, ...] = ()
 
 

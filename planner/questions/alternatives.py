@@ -111,8 +111,9 @@ def alternatives(
     asked = replace(question, caps={money: cap})
     with held():
         plan = finish_plan(best, shelf, solver, deadline, compare=False)
-        # Sessions of several services do not add up to one headroom.
-        virtues = [virtue for virtue in VIRTUES if virtue != "headroom" or not asked.at.parts]
+        # Sessions of several services do not add up to one headroom, nor do hosted and prefilled ones.
+        unlike = asked.at.parts or scenario.splits
+        virtues = [virtue for virtue in VIRTUES if virtue != "headroom" or not unlike]
         others = tuple(_alternative(virtue, asked, best, shelf) for virtue in virtues)
     return Choice(plan, within, money, cap, others)
 

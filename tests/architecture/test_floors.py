@@ -25,7 +25,7 @@ FLOORS = [
     *("catalog_checks", "loading", "owned", "throughput_files", "layering", "setting_paths", "scenario_checks"),
     *("scenario_services", "scenario_files", "schema"),
     *("demand", "flows", "build", "work", "service", "measured", "rates", "cores"),
-    *("costs", "volume", "bill", "problem"),
+    *("costs", "volume", "bill", "problem", "roles"),
     *("constraints", "worth", "objectives", "plan"),
     *("halves", "candidates", "joint", "formulation", "verify", "solvers", "solve", "separation", "proof"),
     *("caveats", "edges"),

@@ -83,7 +83,7 @@ def _marked(instance: Instance, rng: Random) -> Instance:
     catalog = instance.shelf.catalog
     parts = {kind: dict(by_id) for kind, by_id in catalog.parts.items()}
     if len(parts["gpu"]) == 1 and rng.random() < 0.5:
-        catalog = _with_a_second_gpu(catalog, parts, rng)
+        catalog = with_a_second_gpu(catalog, parts, rng)
     for kind, makers in (("gpu", "GGH"), ("chassis", "CG"), ("system", ("any", "S", "C"))):
         parts[kind] = {name: replace(part, vendor=rng.choice(makers)) for name, part in parts[kind].items()}
     for by_id in parts.values():
@@ -101,7 +101,7 @@ def _marked(instance: Instance, rng: Random) -> Instance:
     return replace(instance, shelf=shelf)
 
 
-def _with_a_second_gpu(catalog: Catalog, parts: dict[str, dict[str, Part]], rng: Random) -> Catalog:
+def with_a_second_gpu(catalog: Catalog, parts: dict[str, dict[str, Part]], rng: Random) -> Catalog:
     """Give every chassis another GPU to choose, of other memory at another price."""
     gpu = catalog.gpus()["gpu-0"]
     parts["gpu"]["gpu-1"] = replace(
