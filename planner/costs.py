@@ -171,13 +171,14 @@ class Pricing:
         rate, years = self.finance.discount_rate_fraction, self.finance.years
         return years * rate / (1 - (1 + rate) ** -years) if rate else Fraction(1)
 
-    def group_tco_cents(self, build: Build) -> int:
+    def group_tco_cents(self, build: Build, cents: int | None = None) -> int:
         """Return all that one more group costs over the term, annuity rounded up once to a cent.
 
-        The power of its linear cluster lines is counted by the piece, apart.
+        The power of its linear cluster lines is counted by the piece, apart. `cents` are its `group_cents`
+        where they are known.
         """
         yearly = self._group_yearly_cents(build)
-        once = self.group_cents(build) - self.finance.years * yearly
+        once = (self.group_cents(build) if cents is None else cents) - self.finance.years * yearly
         opex = self.opex_cents(build.power_w, build.n_nodes * build.core.chassis.rack_units)
         return ceil(self.term_factor * once) + self.finance.years * (yearly + opex)
 

@@ -233,5 +233,5 @@ def _whole_cents(pricing: Pricing, part: str, use: str) -> tuple[int, int]:
 def group_paid(pricing: Pricing, build: Build) -> Paid:
     """Return how the cost of one group splits."""
     rows = ((part, count * build.n_nodes) for _, part, count in pricing.bought(build))
-    drivers = group_drivers(build, pricing.catalog)
-    return paid_for(pricing, rows, drivers, pricing.group_cents(build), pricing.group_tco_cents(build))
+    drivers, cents = group_drivers(build, pricing.catalog), pricing.group_cents(build)
+    return paid_for(pricing, rows, drivers, cents, pricing.group_tco_cents(build, cents))
