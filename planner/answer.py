@@ -7,19 +7,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from planner import __version__
+from planner.bill import CostLine, bill, capex_cents, fleet_tco_cents
 from planner.build import Build
 from planner.candidates import Candidates, limiting_kind
 from planner.caveats import plan_warnings
 from planner.constraints.rewarm import lost_tokens, rewarm_seconds
-from planner.costs import (
-    CostLine,
-    bill,
-    capex_cents,
-    fleet_drivers,
-    fleet_opex_cents,
-    fleet_power_w,
-    fleet_tco_cents,
-)
+from planner.costs import fleet_drivers, fleet_opex_cents, fleet_power_w
 from planner.demand import demand
 from planner.edges import pool_edge
 from planner.errors import PlannerError
@@ -30,6 +23,7 @@ from planner.loading import Shelf
 from planner.objectives import OBJECTIVES
 from planner.plan import CostSummary, Goal, NodeGroup, Plan, Rewarm, RunnerUp, ServicePlan
 from planner.problem import Problem, Situation
+from planner.roles import BOTH
 from planner.scenario import Scenario, services_of
 from planner.solve import Outcome
 from planner.units import ceil
@@ -124,7 +118,7 @@ def assemble(solved: Solved, shelf: Shelf, checked: Verification, beside: Beside
 def service_of(solved: Solved, shelf: Shelf, at: Situation, alone: Mapping[str, int]) -> ServicePlan:
     """Return a service's own part of a plan, its demand in the KV format of its largest node group."""
     own = {build: n for build, n in solved.fleet.items() if build.core.service == at.label}
-    first = max(own, key=lambda build: (own[build] * build.reach, build.name))
+    first = max(own, key=lambda build: (own[build] * build.hosts, build.name))
     kv, cache = first.core.footprint.kv, shelf.engines.caches[at.scenario.tiers.cache]
     return ServicePlan(
         at.label, at.scenario.model, demand(at.scenario, kv, cache), at.scenario.workload.rates is None,
@@ -133,8 +127,11 @@ def service_of(solved: Solved, shelf: Shelf, at: Situation, alone: Mapping[str, 
 
 
 def _rewarm(solved: Solved, at: Situation, own: Mapping[Build, int]) -> Rewarm | None:
-    """Return what the loss of that group sets back which takes longest to make up for; None without rates."""
-    if not at.turns_per_s:
+    """Return what the loss of that group sets back which takes longest to make up for.
+
+    None without rates, and where others prefill than those that lose contexts: see docs/math/roles.md.
+    """
+    if not at.turns_per_s or any(build.core.role != BOTH for build in own):
         return None
     losses = []
     for build in own:
@@ -210,7 +207,7 @@ def _node_group(problem: Problem, build: Build, count: int, hosted: Mapping[str,
         hosted=hosted.get(build.name, 0),
         power_w=build.power_w // build.n_nodes, rack_units=core.chassis.rack_units,
         unit_cents=problem.pricing.node_cents(build), edge=pool_edge(problem, build),
-        owned=isinstance(core.system, OwnedMachine), service=core.service,
+        owned=isinstance(core.system, OwnedMachine), service=core.service, role=core.role,
         worth=worth_of(build, problem.at_of(build)),
     )  # fmt: skip
 

@@ -42,6 +42,8 @@ class Core:
         Options of the engine that the budget holds for; None where the budget is given.
     service : str
         Which service of a plan it is for; empty where there is one.
+    role : {'both', 'decode', 'prefill'}
+        What its groups do for the sessions of the service.
     """
 
     chassis: Chassis
@@ -64,6 +66,7 @@ class Core:
     system: System | None = None
     launch: Launch | None = None
     service: str = ""
+    role: str = "both"
 
     @property
     def n_gpus(self) -> int:
@@ -102,6 +105,11 @@ class Core:
         return (kv.bytes_per_token, kv.name, self.footprint.copies, shards)
 
     @property
+    def pair_key(self) -> tuple[tuple[int, str, Fraction, int], str]:
+        """What groups must have in common to hand sessions to each other: what tiers store, and the engine."""
+        return self.pool_key, self.engine.id
+
+    @property
     def name(self) -> str:
         """Short text that tells cores of one problem apart."""
         machine = self.system.id if self.system else self.chassis.id
@@ -111,7 +119,8 @@ class Core:
         # Groups of several nodes have one number of fabric cards, single nodes of a pool a choice of them.
         cards = f" / {self.fabric_nics}x {self.fabric_nic.id}" if self.fabric_nic and self.n_nodes == 1 else ""
         whose = f"{self.service}: " if self.service else ""
-        return f"{whose}{machine}{nodes} / {self.gpu.id} / {how}{cards}"
+        role = "" if self.role == "both" else f" / {self.role}"
+        return f"{whose}{machine}{nodes} / {self.gpu.id} / {how}{cards}{role}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,11 +135,16 @@ class Build:
         Of one group, node lines only, in the price case of the problem.
     opex_cents, tco_cents : int
         Running cost per year, and all that one group costs over the term.
+    rest_cents, rest_tco_cents : int
+        Of both, what is left without parts whose price depends on how many are bought.
+    volume_pieces : tuple of int
+        Of one group, of each part of the price book with such prices.
     power_w : int
         Peak of one group.
     reach : int
         What the group hosts of open sessions, the smallest over its limits, in parts of a session
-        (see `planner.problem.Situation.scale`).
+        (see `planner.problem.Situation.scale`); of a group that only prefills, the open sessions
+        whose turns it prefills.
     racks_per : int
         Nodes of this kind that share a rack.
     """
@@ -146,6 +160,9 @@ class Build:
     cost_cents: int = 0
     opex_cents: int = 0
     tco_cents: int = 0
+    rest_cents: int = 0
+    rest_tco_cents: int = 0
+    volume_pieces: tuple[int, ...] = ()
     power_w: int = 0
     reach: int = 0
     racks_per: int = 1
@@ -154,6 +171,16 @@ class Build:
     def n_nodes(self) -> int:
         """Nodes of one group."""
         return self.core.n_nodes
+
+    @property
+    def hosts(self) -> int:
+        """Open sessions that live on a group, in parts."""
+        return 0 if self.core.role == "prefill" else self.reach
+
+    @property
+    def prefills(self) -> int:
+        """Open sessions whose turns a group prefills, in parts."""
+        return 0 if self.core.role == "decode" else self.reach
 
     @property
     def ram_bytes(self) -> int:

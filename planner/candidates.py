@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from planner import dominance
 from planner.build import Build, Core
 from planner.constraints import FLEET_RULES, GROUP_LIMITS, reach
+from planner.constraints.base import limits_of
 from planner.constraints.first_token import core_seconds
 from planner.constraints.worth import load_seconds, recompute_seconds
 from planner.cores import Offer, Rejections, cores, offer
@@ -29,7 +30,9 @@ from planner.objectives import OBJECTIVES
 from planner.objectives.base import by_part
 from planner.objectives.parts import distinct_parts
 from planner.problem import Situation
+from planner.roles import concerns
 from planner.scenario import Limits, Scenario
+from planner.volume import group_paid, volume_counts
 
 if TYPE_CHECKING:
     import numpy
@@ -171,7 +174,8 @@ class Offers(Lazy[Build]):
         watts = way.fixed[2] if {"tco", "power"} & set(at.scenario.objectives) else 0
         same = (way.fixed[2], -way.fixed[2]) if at.scenario.fleet.spare_racks else ()
         in_time = halves.n_in_time(way.drive_seconds)
-        return (*way.fixed[:2], watts, *same, -build.reach, -in_time, *room, *drivers, *rules)
+        pieces = volume_counts(self.pricing, ((part, n) for _, part, n in self.pricing.bought(build)))
+        return (*way.fixed[:2], *pieces, watts, *same, -build.reach, -in_time, *room, *drivers, *rules)
 
     def bare(self, way: Way) -> Build:
         """Return a build of this way without memory and drives."""
@@ -307,7 +311,8 @@ def keep_best(builds: Sequence[Build], at: Situation, catalog: Catalog) -> tuple
 def _stored(core: Core, halves_of: HalfShelf) -> object:
     """Return all of a core that memory and drives see of it, beside its machine."""
     size = core.footprint
-    return (core.pool_key if halves_of.at.pooled else (size.kv, size.copies), halves_of.traffic(core))
+    what = core.pool_key if halves_of.at.pooled else (size.kv, size.copies)
+    return (core.role, what if core.role == "both" else core.pair_key, halves_of.loads(core))
 
 
 def _by_machine(
@@ -353,7 +358,7 @@ def _left_for_drives(core: Core, cache: Cache, at: Situation) -> tuple[Fraction 
         # The estimate is rounded up to milliseconds, the target down: what is left for the drives is exact.
         target = Fraction(int(at.scenario.service.first_token_s * 1000), 1000)
         found.append((target - core_seconds(core, cache, at), _late(core)))
-    if GROUP_LIMITS["worth"].active(at):
+    if GROUP_LIMITS["worth"].active(at) and concerns("worth", core.role):
         again, load = recompute_seconds(core, at), load_seconds(core, cache, at)
         if load > again:
             words = (
@@ -390,11 +395,15 @@ def _fixed(blank: Build, pricing: Pricing, at: Situation) -> tuple[int, int, int
 
 
 def _with_costs(build: Build, pricing: Pricing, at: Situation) -> Build:
+    paid = group_paid(pricing, build)
     return replace(
         build,
-        cost_cents=pricing.group_cents(build),
+        cost_cents=paid.cents,
+        tco_cents=paid.tco_cents,
+        rest_cents=paid.rest_cents,
+        rest_tco_cents=paid.rest_tco_cents,
+        volume_pieces=paid.pieces,
         opex_cents=pricing.opex_cents(build.power_w, build.n_nodes * build.core.chassis.rack_units),
-        tco_cents=pricing.group_tco_cents(build),
         racks_per=racks_per(build, pricing.catalog, at.scenario.limits),
     )
 
@@ -402,8 +411,8 @@ def _with_costs(build: Build, pricing: Pricing, at: Situation) -> Build:
 def _core_reach(core: Core, found: Offer, catalog: Catalog, at: Situation) -> tuple[int, str]:
     blank = blank_build(core, found, catalog)
     bounds = [(_NO_LIMIT, "")]
-    for limit in GROUP_LIMITS.values():
-        if limit.depends == "core" and limit.active(at):
+    for limit in limits_of(core.role, at):
+        if limit.depends == "core":
             bound = reach(limit, blank, at)
             if bound is not None:
                 bounds.append((bound, limit.kind))
@@ -416,8 +425,8 @@ def limiting_kind(build: Build, at: Situation) -> str:
     Empty where the group could host all open sessions.
     """
     bounds = []
-    for order, limit in enumerate(GROUP_LIMITS.values()):
-        if limit.kind not in pooled_kinds(at) and limit.active(at):
+    for order, limit in enumerate(limits_of(build.core.role, at)):
+        if limit.kind not in pooled_kinds(at):
             bound = reach(limit, build, at)
             if bound is not None:
                 bounds.append((bound, order, limit.kind))
@@ -442,7 +451,7 @@ def build_vector(build: Build, at: Situation, catalog: Catalog) -> tuple[int, ..
     goals = [use for kind in at.scenario.objectives for use in OBJECTIVES[kind].uses(build, at, catalog)]
     drivers = group_drivers(build, catalog).values()
     rules = [use for rule in FLEET_RULES.values() if rule.active(at) for use in rule.uses(build, at)]
-    return (build.cost_cents, *goals, *drivers, -build.racks_per, *rules)
+    return (build.rest_cents, *build.volume_pieces, *goals, *drivers, -build.racks_per, *rules)
 
 
 def _explain_empty(scenario: Scenario, pricing: Pricing, rejected: Rejections) -> None:

@@ -18,6 +18,7 @@ from planner.models import BYTES_PER_WEIGHT, Model
 from planner.prices import PriceBook
 from planner.profiles import Profile, profile_faults
 from planner.reading import source_ids
+from planner.units import format_money
 from planner.wiring import Topology, topology_faults
 
 
@@ -88,6 +89,7 @@ def _price(entry: Entry, at: Key, price: Any) -> Iterator[Problem]:
         found = getattr(price, case).currency
         if found != currency:
             yield entry.problem((*at, case), f"price of '{price.part}' is in {found}, the book in {currency}")
+    yield from _volume(entry, at, price)
     lead = price.lead_time
     if lead is not None and not (lead.sources or lead.derived or lead.assumed):
         hint = "add 'sources: [...]', 'derived: formula' or 'assumed: why'"
@@ -95,6 +97,28 @@ def _price(entry: Entry, at: Key, price: Any) -> Iterator[Problem]:
     if not (price.sources or price.derived or price.assumed):
         hint = "add 'sources: [...]', 'derived: formula' or 'assumed: why'"
         yield entry.problem(at, f"price of '{price.part}' has no evidence", hint)
+
+
+def _volume(entry: Entry, at: Key, price: Any) -> Iterator[Problem]:
+    """Yield tiers that do not begin later than the one before, or cost more."""
+    least, before = 1, price
+    for i, tier in enumerate(price.volume):
+        place = (*at, "volume", i)
+        if tier.from_pieces <= least:
+            hint = f"let it begin above {least}, and write tiers from the fewest pieces on"
+            yield entry.problem((*place, "from"), f"tier from {tier.from_pieces} pieces of '{price.part}'", hint)
+        for case in ("low", "typical", "high"):
+            amount, last = getattr(tier, case), getattr(before, case)
+            if amount.currency != entry.record.currency:
+                message = f"tier of '{price.part}' is in {amount.currency}, the book in {entry.record.currency}"
+                yield entry.problem((*place, case), message)
+            elif not 0 < amount.cents <= last.cents:
+                most = format_money(last.cents, last.currency)
+                message = f"'{price.part}' from {tier.from_pieces} pieces: expected a price up to the {most} before it"
+                yield entry.problem((*place, case), message)
+        if not tier.low.cents <= tier.typical.cents <= tier.high.cents:
+            yield entry.problem(place, f"tier of '{price.part}': low <= typical <= high does not hold")
+        least, before = tier.from_pieces, tier
 
 
 def _models(entries: Iterable[Entry]) -> Iterator[Problem]:

@@ -306,15 +306,20 @@ def layout_evidence(budget: str, layout: Layout, gpu: Gpu) -> str:
     return "assumed" if slow and budget != "measured" else budget
 
 
+_ROLES = {"both": ("both",), "split": ("decode", "prefill")}
+
+
 def _with_fabric(scenario: Scenario, shelf: Shelf, core: Core) -> _Made:
     """Return the core with each number of fabric cards that it may have, as far as they fit."""
     pooled = scenario.tiers.placement == "pooled"
-    every = [core]
-    if core.n_nodes > 1 or pooled:
-        nic = shelf.catalog.nics()[shelf.catalog.cluster.fabric_nic]
-        per_gpu = core.chassis.n_gpus
-        counts = (per_gpu,) if core.n_nodes > 1 else (2, 4, per_gpu)
-        every = [replace(core, fabric_nic=nic, fabric_nics=count) for count in counts]
+    every: list[Core] = []
+    nic, per_gpu = shelf.catalog.nics()[shelf.catalog.cluster.fabric_nic], core.chassis.n_gpus
+    for role in dict.fromkeys(role for name in scenario.serving.roles for role in _ROLES[name]):
+        counts: tuple[int, ...] = (0,)
+        if core.n_nodes > 1 or pooled or role != "both":
+            counts = (per_gpu,) if core.n_nodes > 1 else (2, 4, per_gpu)
+        of_role = replace(core, role=role)
+        every += [replace(of_role, fabric_nic=nic, fabric_nics=count) if count else of_role for count in counts]
     made, faults, nics = [], [], shelf.catalog.nics()
     for one in every:
         cards, slots = sum(one.nics.values()), one.chassis.nic_slots

@@ -1,4 +1,4 @@
-"""The one list of cost lines: the objective, the budget and the bill of materials all read it.
+"""What pieces, groups and cluster lines cost: the objective, the budget and the bill of materials all read it.
 
 All rounding happens per piece, so that totals are exact sums of pieces: percentages and taxes of
 a node are rounded up to a cent once, then multiplied by whole numbers.
@@ -6,62 +6,21 @@ a node are rounded up to a cent once, then multiplied by whole numbers.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Hashable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from typing import Literal
+from typing import Any
 
 from planner.build import Build
 from planner.errors import PriceMissingError
-from planner.evidence import Evidence
 from planner.hardware import Catalog, ClusterLine, Item, OwnedMachine, Switch
 from planner.prices import PriceBook
 from planner.scenario import Finance
 from planner.units import ceil, ceil_div
 
 CASES = ("low", "typical", "high")
-Scope = Literal["node", "cluster", "service"]
 DRIVERS = ("fleet", "nodes", "groups", "racks", "front_ports", "fabric_ports")
 HOURS_PER_YEAR = 8760
-
-
-@dataclass(frozen=True)
-class CostLine:
-    """One line of a bill of materials.
-
-    Attributes
-    ----------
-    item, part : str
-        The line's id, and the part that is bought: the same for machines.
-    scope : {'node', 'cluster', 'service'}
-        Part of a machine, part of the fleet, or work.
-    qty_per_node : int or None
-        None for lines that are not counted per node.
-    qty : int
-        Pieces in total.
-    unit_cents : mapping of str to int
-        Price of a piece without tax by price case.
-    tax_cents : mapping of str to int
-        Tax of a piece by price case; 0 where prices include it.
-    build : str
-        Name of the build that a node line belongs to; empty for cluster lines.
-    """
-
-    item: str
-    part: str
-    category: str
-    description: str
-    scope: Scope
-    qty_per_node: int | None
-    qty: int
-    unit_cents: Mapping[str, int]
-    tax_cents: Mapping[str, int]
-    evidence: Evidence
-    as_of: str
-    basis: str
-    power_w: int = 0
-    build: str = ""
-    rule: str = ""
 
 
 @dataclass(frozen=True)
@@ -72,12 +31,19 @@ class Pricing:
     ----------
     catalog, book, finance
         Where parts, their prices and the terms come from.
+    stock, maximum : mapping of str to int
+        The most of a part that can be had, and that is wanted: what is bought up to a tier is within them.
+    notes : dict
+        What has been worked out from them, for those who ask again.
     """
 
     catalog: Catalog
     book: PriceBook
     finance: Finance
+    stock: Mapping[str, int] = field(default_factory=dict)
+    maximum: Mapping[str, int] = field(default_factory=dict)
     _pieces: dict[str, tuple[int, int]] = field(default_factory=dict, repr=False, compare=False)
+    notes: dict[Hashable, Any] = field(default_factory=dict, repr=False, compare=False)
 
     @property
     def case(self) -> str:
@@ -103,6 +69,10 @@ class Pricing:
                 f"add one with --prices FILE, or leave the part out"
             )
         return found
+
+    def at_pieces(self, pieces: Mapping[str, int]) -> Pricing:
+        """Return the prices that hold where so many pieces of each part are bought."""
+        return replace(self, book=self.book.at_pieces(pieces), _pieces={}, notes={}) if pieces else self
 
     def tax_on(self, cents: int) -> int:
         """Return the tax on one piece, rounded up to a cent; 0 where prices include it."""
@@ -201,13 +171,14 @@ class Pricing:
         rate, years = self.finance.discount_rate_fraction, self.finance.years
         return years * rate / (1 - (1 + rate) ** -years) if rate else Fraction(1)
 
-    def group_tco_cents(self, build: Build) -> int:
+    def group_tco_cents(self, build: Build, cents: int | None = None) -> int:
         """Return all that one more group costs over the term, annuity rounded up once to a cent.
 
-        The power of its linear cluster lines is counted by the piece, apart.
+        The power of its linear cluster lines is counted by the piece, apart. `cents` are its `group_cents`
+        where they are known.
         """
         yearly = self._group_yearly_cents(build)
-        once = self.group_cents(build) - self.finance.years * yearly
+        once = (self.group_cents(build) if cents is None else cents) - self.finance.years * yearly
         opex = self.opex_cents(build.power_w, build.n_nodes * build.core.chassis.rack_units)
         return ceil(self.term_factor * once) + self.finance.years * (yearly + opex)
 
@@ -288,84 +259,10 @@ def fleet_drivers(builds: Mapping[Build, int], catalog: Catalog) -> dict[str, in
     return total
 
 
-def bill(pricing: Pricing, fleet: Mapping[Build, int]) -> tuple[CostLine, ...]:
-    """Return every line of the bill of materials of a fleet."""
-    lines = [line for build, count in fleet.items() if count for line in _node_lines(pricing, build, count)]
-    drivers = fleet_drivers(fleet, pricing.catalog)
-    for rule in pricing.catalog.cluster.lines:
-        if rule.percent is not None:
-            lines += [_percent_line(pricing, rule, build, count) for build, count in fleet.items() if count]
-        elif drivers[rule.driver]:
-            lines.append(_cluster_line(pricing, rule, drivers[rule.driver]))
-    return tuple(lines)
-
-
-def _node_lines(pricing: Pricing, build: Build, count: int) -> Iterator[CostLine]:
-    for category, part, per_node in pricing.bought(build):
-        yield _priced(pricing, part, category, part, "node", per_node, per_node * build.n_nodes * count, build.name)
-
-
-def _priced(
-    pricing: Pricing, item: str, category: str, part: str, scope: Scope, per_node: int | None, qty: int,
-    build: str = "", years: int = 1, rule: str = "",
-) -> CostLine:  # fmt: skip
-    price = pricing.book.find(part)
-    units = {case: years * pricing.cents(part, case) for case in CASES}
-    assert price is not None
-    entry = pricing.catalog.find(part)
-    return CostLine(
-        item=item,
-        part=part,
-        category=category,
-        description=entry.name if entry else item,
-        scope=scope,
-        qty_per_node=per_node,
-        qty=qty,
-        unit_cents=units,
-        tax_cents={case: years * pricing.tax_on(pricing.cents(part, case)) for case in CASES},
-        evidence=price.evidence,
-        as_of=price.as_of,
-        basis=price.basis,
-        power_w=item_power_w(pricing.catalog, part),
-        build=build,
-        rule=rule,
-    )
-
-
-def _cluster_line(pricing: Pricing, rule: ClusterLine, driver: int) -> CostLine:
-    part = rule.item or rule.id
-    entry = pricing.catalog.find(part)
-    category = entry.category if isinstance(entry, Item) else entry.__class__.__name__.lower()
-    scope: Scope = "service" if category == "service" else "cluster"
-    text = f"{rule.pieces} per {rule.per} {rule.driver}" + (f", at least {rule.minimum}" if rule.minimum else "")
-    qty = line_quantity(rule, driver)
-    return _priced(pricing, rule.id, category, part, scope, None, qty, "", pricing.lots_per_year(rule), text)
-
-
-def _percent_line(pricing: Pricing, rule: ClusterLine, build: Build, count: int) -> CostLine:
-    years = pricing.lots_per_year(rule)
-    charged = {case: pricing.percent_of(rule, build, case) for case in CASES}
-    units = {case: years * cents for case, (cents, _) in charged.items()}
-    tax = {case: years * cents for case, (_, cents) in charged.items()}
-    kind = "assumed" if rule.assumed else "sourced"
-    text = f"{float((rule.percent or 0) * 100):g} % of a node's price"
-    text += f", {years} years" if rule.per_year else ""
-    return CostLine(
-        rule.id, rule.id, "service", rule.name, "service", None, build.n_nodes * count, units, tax,
-        Evidence(kind, rule.sources, rule.assumed), pricing.book.as_of, "indicative",  # type: ignore[arg-type]
-        build=build.name, rule=text,
-    )  # fmt: skip
-
-
 def item_power_w(catalog: Catalog, part: str) -> int:
     """Return the watts of a cluster item; 0 for parts whose watts belong to a node."""
     entry = catalog.find(part)
     return entry.power_w if isinstance(entry, Item | Switch) else 0
-
-
-def capex_cents(lines: tuple[CostLine, ...], case: str) -> int:
-    """Return the sum of all lines with tax."""
-    return sum(line.qty * (line.unit_cents[case] + line.tax_cents[case]) for line in lines)
 
 
 def fleet_power_w(pricing: Pricing, fleet: Mapping[Build, int]) -> int:
@@ -388,21 +285,6 @@ def tco_line_cents(pricing: Pricing, rule: ClusterLine) -> int:
     price, years = pricing.lot_cents(rule), pricing.finance.years
     paid = price if rule.per_year else ceil(pricing.term_factor * price)
     return paid + years * pricing.opex_cents(cluster_line_power_w(pricing, rule))
-
-
-def fleet_tco_cents(pricing: Pricing, fleet: Mapping[Build, int]) -> int:
-    """Return what a fleet costs over the term: groups, then the pieces of cluster lines."""
-    total = sum(count * pricing.group_tco_cents(build) for build, count in fleet.items())
-    drivers, years = fleet_drivers(fleet, pricing.catalog), pricing.finance.years
-    for rule in pricing.catalog.cluster.lines:
-        if rule.percent is not None:
-            continue
-        pieces = line_quantity(rule, drivers[rule.driver])
-        if pricing.is_linear(rule):
-            total += pieces * years * pricing.opex_cents(cluster_line_power_w(pricing, rule))
-        else:
-            total += pieces * tco_line_cents(pricing, rule)
-    return total
 
 
 def _cluster_pieces(pricing: Pricing, fleet: Mapping[Build, int]) -> Iterator[tuple[int, int]]:

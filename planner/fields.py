@@ -20,7 +20,7 @@ from planner.units import Dimension, Money, MoneyRate, QuantityError
 if TYPE_CHECKING:
     from pydantic_core.core_schema import CoreSchema
 
-_SUFFIX = re.compile(r"(?<!_per)_(bytes_per_s|tokens_per_s|bytes|tokens|flops|cents|fraction|rate|days|w|s)$")
+_SUFFIX = re.compile(r"(?<!_per)_(bytes_per_s|tokens_per_s|bytes|tokens|flops|cents|fraction|rate|days|pieces|w|s)$")
 T = TypeVar("T")
 
 

@@ -16,7 +16,7 @@ from functools import cached_property
 from planner import dominance, topology
 from planner.build import Build, Core
 from planner.constraints import GROUP_LIMITS
-from planner.constraints.base import GroupLimit, hosted
+from planner.constraints.base import GroupLimit, hosted, limits_of
 from planner.constraints.dram import tier_gib
 from planner.constraints.first_token import drive_seconds
 from planner.constraints.nvme import tier_gb
@@ -26,6 +26,8 @@ from planner.eligibility import late_fault, region_fault
 from planner.hardware import Catalog, Chassis, Cpu, Dimm, OwnedMachine
 from planner.objectives.base import by_part
 from planner.problem import Situation
+from planner.roles import DECODE, PREFILL
+from planner.volume import volume_counts
 
 
 @dataclass(frozen=True)
@@ -36,8 +38,9 @@ class Half:
     ----------
     adds : tuple of int
         Coordinates that add up over the halves of a node, less is better: cents (two), watts, less
-        the GiB and the GB of its pooled tiers, less watts where a rack may be lost, pieces of each
-        part in short supply, less pieces of each part of which a least number is asked.
+        the GiB and the GB of its pooled tiers, less watts where a rack may be lost, less what the
+        drives of a decode group read, pieces of each part in short supply, less pieces of each part
+        of which a least number is asked.
     reach : int
         Open sessions that a group hosts as far as this half is concerned, in parts.
     read : int
@@ -170,18 +173,22 @@ class HalfShelf:
     _slowest: dict[tuple[object, ...], int] = field(default_factory=dict)
     _priced: dict[tuple[object, ...], tuple[list[_Priced], Rejections]] = field(default_factory=dict)
 
-    def traffic(self, core: Core) -> Fraction:
-        """Return what a session of this core moves through host memory; 0 where no population could be too slow.
+    def loads(self, core: Core) -> tuple[Fraction, ...]:
+        """Return what a session of this core asks of host memory by its layout or speed; 0 where that never binds.
 
-        It depends on the layout, since each rank pulls its copy: cores that differ in it do not share
-        their memory's reach, unless even the slowest memory bears all open sessions.
+        Each rank pulls its copy, and prompts stay as long as they take: cores that differ in it do not share
+        their memory's reach, unless even the least memory bears all open sessions.
         """
-        limit, blank = GROUP_LIMITS["dram_bandwidth"], blank_build(core, self.found, self.catalog)
-        if not limit.active(self.at):
-            return Fraction(0)
-        key = (core.chassis, core.system, core.n_nodes)
+        blank = blank_build(core, self.found, self.catalog)
+        kinds = ("dram_bandwidth", "staging")
+        return tuple(self._load(limit, blank) for limit in limits_of(core.role, self.at) if limit.kind in kinds)
+
+    def _load(self, limit: GroupLimit, blank: Build) -> Fraction:
+        core = blank.core
+        stored = core.footprint.staged_bytes if limit.kind == "staging" else 0
+        key = (limit.kind, stored, core.chassis, core.system, core.n_nodes)
         if key not in self._slowest:
-            options = _host_options(blank, self.catalog)
+            options = (replace(build, core=core) for build in _host_options(blank, self.catalog))
             self._slowest[key] = min((limit.have(build, self.at) for build in options), default=0)
         need = limit.need(blank, self.at)
         return need if need * self.at.open > self._slowest[key] else Fraction(0)
@@ -198,7 +205,7 @@ class HalfShelf:
         priced, faults = self._priced_of(blank, depends)
         rejected.merge(faults)
         # What a session needs of a limit depends on what is stored, never on how much memory or how many drives.
-        limits = [(limit, limit.need(blank, self.at)) for limit in _limits(depends, self.at)]
+        limits = [(limit, limit.need(blank, self.at)) for limit in _limits(depends, blank.core.role, self.at)]
         kept = []
         for one in priced:
             build = replace(one.build, core=blank.core)
@@ -213,7 +220,7 @@ class HalfShelf:
         return [kept[i] for i in dominance.undominated_within([half.kinds for half in kept], vectors)]
 
     def _priced_of(self, blank: Build, depends: str) -> tuple[list[_Priced], Rejections]:
-        key = (blank.core.chassis, blank.core.system, depends)
+        key = (blank.core.chassis, blank.core.system, depends, blank.core.role == PREFILL)
         if key not in self._priced:
             options = (
                 _host_options(blank, self.catalog)
@@ -261,15 +268,16 @@ def populations(chassis: Chassis, cpu: Cpu, dimm: Dimm) -> tuple[int, ...]:
 
 def _drive_options(blank: Build, catalog: Catalog, at: Situation) -> Iterator[Build]:
     system, chassis = blank.core.system, blank.core.chassis
+    unused = at.scenario.tiers.nvme == "none" or blank.core.role == PREFILL
     if system is not None:
         for inside in system.drives[:1]:
             yield replace(blank, drive=catalog.drives()[inside.part], drives=inside.count)
         if not system.drives:
             yield blank
-        if isinstance(system, OwnedMachine) and system.upgrade and at.scenario.tiers.nvme != "none":
+        if isinstance(system, OwnedMachine) and system.upgrade and not unused:
             yield from _added_drives(blank, system, catalog)
         return
-    if at.scenario.tiers.nvme == "none":
+    if unused:
         yield blank
         return
     for drive in catalog.drives().values():
@@ -320,7 +328,7 @@ def _price(
             continue
         read = topology.drive_read(build.core.chassis, build.drive, build.drives).bytes_per_s
         kinds = tuple(part for part, count in rows if count) if by_part(at) else ()
-        cents, counts = paid_cents(rows, pricing, at), _counts(dict(rows), at)
+        cents, counts = paid_cents(rows, pricing, at), (*volume_counts(pricing, rows), *_counts(dict(rows), at))
         yield _Priced(build, rows, cents, _watts(build, depends), read, kinds, counts)
 
 
@@ -331,8 +339,11 @@ def _half(one: _Priced, build: Build, depends: str, most: int, at: Situation) ->
         pool = (0, -tier_gb(build)) if at.pooled else (0, 0)
     # Fewer watts let more nodes share a rack, and be lost with it.
     warm = -one.watts if at.scenario.fleet.spare_racks else 0
-    adds = (*one.cents, one.watts, *pool, warm, *one.counts)
     timed = any(GROUP_LIMITS[kind].active(at) for kind in TIMES) and depends == "drives"
+    # What drives leave of the first token's time is the prefill groups'.
+    promised = GROUP_LIMITS["first_token"].active(at) and depends == "drives"
+    fast = -one.read if promised and build.core.role == DECODE else 0
+    adds = (*one.cents, one.watts, *pool, warm, fast, *one.counts)
     seconds = drive_seconds(build, at) if timed else Fraction(0)
     return Half(build, adds, most, one.read, seconds, one.rows, one.kinds)
 
@@ -362,9 +373,11 @@ def _counts(pieces: dict[str, int], at: Situation) -> tuple[int, ...]:
 def paid_cents(rows: Iterable[tuple[str, int]], pricing: Pricing, at: Situation) -> tuple[int, int]:
     """Return what parts cost, percentage lines and tax included, as coordinates of dominance.
 
-    Over the term what is paid at once weighs more than what is paid later: they are apart there.
+    Over the term what is paid at once weighs more than what is paid later: they are apart there. Parts
+    whose price depends on how many are bought are left out: their pieces are compared.
     """
-    splits = [(count, *pricing.piece_split(part)) for part, count in rows]
+    tiered = {price.part for price in pricing.book.tiered}
+    splits = [(count, *pricing.piece_split(part)) for part, count in rows if part not in tiered]
     once = sum(count * at_once for count, at_once, _ in splits)
     yearly = sum(count * later for count, _, later in splits)
     if "tco" in at.scenario.objectives:
@@ -381,11 +394,7 @@ def pooled_kinds(at: Situation) -> set[str]:
     return {"dram", "nvme"} if at.pooled else set()
 
 
-def _limits(depends: str, at: Situation) -> list[GroupLimit]:
+def _limits(depends: str, role: str, at: Situation) -> list[GroupLimit]:
     """Return the limits that bound what memory, or drives, let a group host."""
     skipped = pooled_kinds(at) | TIMES
-    return [
-        limit
-        for limit in GROUP_LIMITS.values()
-        if limit.depends == depends and limit.kind not in skipped and limit.active(at)
-    ]
+    return [limit for limit in limits_of(role, at) if limit.depends == depends and limit.kind not in skipped]

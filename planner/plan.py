@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, Literal
 
+from planner.bill import CostLine
 from planner.budget import Budget
 from planner.constraints.base import Check
-from planner.costs import CostLine
 from planner.demand import Demand
 from planner.evidence import Source
 from planner.pool import Pool
@@ -92,6 +92,8 @@ class NodeGroup:
         Whether these machines are there already.
     service : str
         Which of several services it is for; empty where there is one.
+    role : {'both', 'decode', 'prefill'}
+        What its groups do; `reach` and `hosted` of those that only prefill are sessions whose turns they prefill.
     unit_cents : int
         Parts of one node without tax, linear cluster lines and services.
     worth : tuple of TierWorth
@@ -132,6 +134,7 @@ class NodeGroup:
     owned: bool = False
     edge: PoolEdge | None = None
     service: str = ""
+    role: str = "both"
     worth: tuple[TierWorth, ...] = ()
 
 

@@ -30,7 +30,8 @@ _LEAST_BESIDE_S = 0.5
 
 def pricing_of(scenario: Scenario, shelf: Shelf) -> Pricing:
     """Return the scenario's prices; InputError if it names no known book."""
-    return Pricing(shelf.catalog, shelf.catalog.book(scenario.finance.prices), scenario.finance)
+    book, limits = shelf.catalog.book(scenario.finance.prices), scenario.limits
+    return Pricing(shelf.catalog, book, scenario.finance, limits.stock, limits.maximum)
 
 
 def solve_scenario(

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Literal
 
 from planner.evidence import Evidence
-from planner.fields import Amount, Day, Days, Text, record
+from planner.fields import Amount, Count, Day, Days, Text, record
 from planner.units import Money
 
 
@@ -30,6 +31,24 @@ class LeadTime:
 
 
 @record
+class VolumePrice:
+    """What a piece costs where many are bought.
+
+    Attributes
+    ----------
+    from_pieces : int
+        So many or more; then all pieces cost the same.
+    low, typical, high : Money
+        Of each piece.
+    """
+
+    from_pieces: Count
+    low: Amount
+    typical: Amount
+    high: Amount
+
+
+@record
 class Price:
     """What one part costs.
 
@@ -45,6 +64,8 @@ class Price:
         End of a quote.
     basis : {'contract', 'street', 'list', 'indicative'}
         What kind of price it is.
+    volume : tuple of VolumePrice
+        What a piece costs where more are bought, the fewest pieces first.
     lead_time : LeadTime or None
         From the order to the delivery; only `limits.deliver_by` asks for it.
     sources, derived, assumed
@@ -58,6 +79,7 @@ class Price:
     as_of: Day
     valid_until: Day | None = None
     basis: Literal["contract", "street", "list", "indicative"]
+    volume: tuple[VolumePrice, ...] = ()
     lead_time: LeadTime | None = None
     sources: tuple[Text, ...] = ()
     derived: str = ""
@@ -72,6 +94,14 @@ class Price:
         if self.derived:
             return Evidence("derived", self.sources, self.derived, note=self.note)
         return Evidence("sourced", self.sources, note=self.note)
+
+    def at_pieces(self, pieces: int) -> Price:
+        """Return the price where so many are bought."""
+        reached = [tier for tier in self.volume if tier.from_pieces <= pieces]
+        if not reached:
+            return self
+        last = reached[-1]
+        return replace(self, low=last.low, typical=last.typical, high=last.high)
 
 
 @record
@@ -108,6 +138,20 @@ class PriceBook:
             cached = {price.part: price for price in self.prices}
             object.__setattr__(self, "_index", cached)
         return cached
+
+    @property
+    def tiered(self) -> tuple[Price, ...]:
+        """The prices that depend on how many are bought."""
+        cached: tuple[Price, ...] | None = self.__dict__.get("_tiered")
+        if cached is None:
+            cached = tuple(price for price in self.prices if price.volume)
+            object.__setattr__(self, "_tiered", cached)
+        return cached
+
+    def at_pieces(self, pieces: Mapping[str, int]) -> PriceBook:
+        """Return the book with the prices that hold where so many of each part are bought."""
+        found = (price.at_pieces(pieces[price.part]) if price.part in pieces else price for price in self.prices)
+        return replace(self, prices=tuple(found))
 
     def cents(self, part: str, case: str = "typical") -> int | None:
         """Return the price of `part` in cents for the case ``low``, ``typical`` or ``high``."""

@@ -14,6 +14,7 @@ from planner.flows import Flows, flows_of, written_per_day
 from planner.hardware import ClusterLine
 from planner.program import Program
 from planner.scenario import Scenario, services_of
+from planner.volume import uses_of, volume_terms
 from planner.workload import Sessions
 
 
@@ -159,7 +160,8 @@ class Problem:
     def capex_terms_of(self, program: Program) -> dict[int, int]:
         """Return cents per variable; their sum is the bill of materials' total."""
         terms = {program.groups[i]: build.cost_cents for i, build in enumerate(self.builds)}
-        return terms | self._cluster_terms(program, self.pricing.lot_cents)
+        terms |= self._cluster_terms(program, self.pricing.lot_cents)
+        return terms | volume_terms(self.pricing, program.volumes)
 
     def power_terms_of(self, program: Program) -> dict[int, int]:
         """Return peak watts per variable."""
@@ -179,7 +181,8 @@ class Problem:
         terms = self._piece_terms(
             program, lambda build: build.tco_cents, lambda watts: years * self.pricing.opex_cents(watts)
         )
-        return terms | self._cluster_terms(program, of_line)
+        terms |= self._cluster_terms(program, of_line)
+        return terms | volume_terms(self.pricing, program.volumes, tco=True)
 
     def _piece_terms(
         self, program: Program, of_build: Callable[[Build], int], of_watts: Callable[[int], int]
@@ -210,7 +213,22 @@ class Problem:
             for i, build in enumerate(self.builds):
                 driver = group_drivers(build, self.pricing.catalog).get(line.driver, 0)
                 terms[program.groups[i]] += of_line(line) * driver * line.pieces
-        return terms | self._cluster_terms(program, of_line)
+        spare = (var for var, each in program.volumes.items() if each.part == part and each.use is None)
+        return terms | self._cluster_terms(program, of_line) | dict.fromkeys(spare, 1)
+
+    def volume_pieces_of(self, program: Program, part: str, use: str) -> dict[int, int]:
+        """Return pieces of `part` per variable in machines, or in a cluster line, as far as they are paid for."""
+        line = uses_of(self.pricing, part)[use]
+        if line is None:
+            every = (
+                (program.groups[i], build.n_nodes * sum(n for _, name, n in self.pricing.bought(build) if name == part))
+                for i, build in enumerate(self.builds)
+            )
+            return {var: n for var, n in every if n}
+        if self.pricing.is_linear(line):
+            drivers = (group_drivers(build, self.pricing.catalog)[line.driver] for build in self.builds)
+            return {var: n * line.pieces for var, n in zip(program.groups, drivers, strict=True) if n}
+        return line_pieces(program, self.pricing, line)
 
     def _cluster_terms(self, program: Program, each: Callable[[ClusterLine], int]) -> dict[int, int]:
         terms: dict[int, int] = {}
@@ -221,3 +239,10 @@ class Problem:
                 for var in program.racks.values():
                     terms[var] = terms.get(var, 0) + line.pieces * each(line)
         return terms
+
+
+def line_pieces(program: Program, pricing: Pricing, line: ClusterLine) -> dict[int, int]:
+    """Return the pieces of a cluster line per lot or rack, where it is rounded up."""
+    if line.id in program.lots:
+        return {program.lots[line.id]: line.pieces}
+    return dict.fromkeys(program.racks.values(), line.pieces) if pricing.is_per_rack(line) else {}

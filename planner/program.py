@@ -49,6 +49,15 @@ class MixedRow:
     rhs: Fraction
 
 
+@dataclass(frozen=True)
+class Volume:
+    """What a variable counts of a part with volume prices: pieces in a use at a tier, or spare ones (no use)."""
+
+    part: str
+    tier: int
+    use: str | None
+
+
 @dataclass
 class Program:
     """Variables and rows under construction, with the variables' meanings.
@@ -63,6 +72,8 @@ class Program:
         Rack class to the number of racks of it.
     lots : dict
         Cluster line's id to the lots of it, for lines that are rounded up.
+    volumes : dict of int to Volume
+        Variables that count pieces at volume prices.
     mixed_rows : list of MixedRow
         Rows with continuous variables.
     """
@@ -73,6 +84,7 @@ class Program:
     used: dict[int, int] = field(default_factory=dict)
     racks: dict[int, int] = field(default_factory=dict)
     lots: dict[str, int] = field(default_factory=dict)
+    volumes: dict[int, Volume] = field(default_factory=dict)
     mixed_rows: list[MixedRow] = field(default_factory=list)
 
     def add_variable(self, name: str, upper: int, lower: int = 0, kind: VariableKind = "integer") -> int:

@@ -53,9 +53,19 @@ def _objective(value: object) -> str | tuple[str, ...]:
     return tuple(map(str, names)) if len(names) > 1 else str(names[0])
 
 
+ROLES = ("both", "split")
+
+
+def _role(value: object) -> str:
+    if value not in ROLES:
+        raise QuantityError(f"expected one of {', '.join(ROLES)}, found {value!r}")
+    return str(value)
+
+
 _NAME = {"enum": list(OBJECTIVES), "type": "string"}
 _NAMES = {"type": "array", "items": _NAME, "minItems": 1, "uniqueItems": True}
 Objective = Annotated[str | tuple[str, ...], Parsed(_objective, {"anyOf": [_NAME, _NAMES]})]
+Role = Annotated[str, Parsed(_role, {"type": "string", "enum": list(ROLES)})]
 Stock = Annotated[Mapping[str, int], Parsed(_stock, {"type": "object", "additionalProperties": {"type": "integer"}})]
 
 
@@ -100,6 +110,9 @@ class Serving:
         was given.
     overflow_fraction : Fraction
         With sticky placement, share of the sessions in flight that may find their pool full.
+    roles : tuple of str
+        ``both``: groups that prefill and decode; ``split``: groups of which each does one of the
+        two, with the transfer of KV caches between them.
     accepted : Fraction or None
         Mean tokens per step and session with drafts, the one that is always sure included; None
         counts no gain.
@@ -117,6 +130,7 @@ class Serving:
     draft_tokens: Whole | None = None
     placement: Literal["balanced", "sticky"] = "balanced"
     overflow_fraction: Share = Fraction(1, 20)
+    roles: tuple[Role, ...] = ("both",)
     accepted: Number | None = None
     utilisation_fraction: Share | None = None
     max_sequences: Count | None = None
@@ -394,6 +408,11 @@ class Scenario:
     def objectives(self) -> tuple[str, ...]:
         """What is minimised, in order."""
         return (self.objective,) if isinstance(self.objective, str) else self.objective
+
+    @property
+    def splits(self) -> bool:
+        """Whether groups may be offered that only prefill or only decode."""
+        return "split" in self.serving.roles
 
     @property
     def flat(self) -> bool:

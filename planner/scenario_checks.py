@@ -49,7 +49,7 @@ def read_sessions(document: Document, applied: tuple[str, ...], shelf: Shelf | N
 def contradictions(document: Document, scenario: Scenario, shelf: Shelf | None) -> list[Problem]:
     """Return what cannot be together in a scenario, each at its place."""
     found = [(f"workload.{key}", message) for key, message in faults(scenario.workload)]
-    found += [*_serving_faults(scenario), *_launch_faults(scenario), *_money_faults(scenario)]
+    found += [*_role_faults(scenario), *_serving_faults(scenario), *_launch_faults(scenario), *_money_faults(scenario)]
     found += service_faults(scenario)
     if scenario.service is not None and scenario.service.decode_tokens_per_s == 0:
         found.append(("service.decode", "a session without tokens per second is never served"))
@@ -85,6 +85,18 @@ def _serving_faults(scenario: Scenario) -> Iterator[tuple[str, str]]:
     for key in ("engines", "weights", "layouts"):
         if not getattr(serving, key):
             yield f"serving.{key}", f"'{key}' is empty; name at least one"
+
+
+def _role_faults(scenario: Scenario) -> Iterator[tuple[str, str]]:
+    if not scenario.serving.roles:
+        yield "serving.roles", "'roles' is empty; name at least one"
+    if scenario.splits and scenario.workload.rates is None and not scenario.services:
+        yield "serving.roles", "prefill and decode apart need 'workload.rates': without them no prompt is counted"
+    if scenario.splits and scenario.tiers.placement == "pooled":
+        yield "serving.roles", "prefill and decode apart is not modelled with pooled tiers; expected placement: local"
+    if scenario.splits and scenario.service is not None and scenario.service.rewarm_s is not None:
+        words = "'serving.roles' that split and 'service.rewarm' are not modelled together: drop 'service.rewarm',"
+        yield "serving.roles", f"{words} or name only 'both' in 'serving.roles'"
 
 
 def _launch_faults(scenario: Scenario) -> Iterator[tuple[str, str]]:

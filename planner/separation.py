@@ -16,9 +16,9 @@ from functools import partial
 from itertools import product
 from typing import Literal
 
+from planner.bill import bill, capex_cents
 from planner.build import Build
 from planner.candidates import Offers, keep_best
-from planner.costs import bill, capex_cents
 from planner.duality import Dual
 from planner.errors import InterruptedPlanError, UnprovenError
 from planner.formulation.separate import Separate, Support, make_separate

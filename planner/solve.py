@@ -199,7 +199,7 @@ def copy_of(program: Program) -> Program:
     """Return a program to which rows can be added without touching the first."""
     return Program(
         list(program.variables), list(program.rows), list(program.groups),
-        dict(program.used), dict(program.racks), dict(program.lots), list(program.mixed_rows),
+        dict(program.used), dict(program.racks), dict(program.lots), dict(program.volumes), list(program.mixed_rows),
     )  # fmt: skip
 
 

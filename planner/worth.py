@@ -9,6 +9,7 @@ from planner.build import Build
 from planner.constraints.first_token import drive_seconds
 from planner.constraints.worth import load_seconds, recompute_seconds
 from planner.problem import Situation
+from planner.roles import concerns
 
 
 @dataclass(frozen=True)
@@ -47,8 +48,8 @@ class TierWorth:
 
 
 def worth_of(build: Build, at: Situation) -> tuple[TierWorth, ...]:
-    """Return the tiers from which sessions may resume; none where no rates are known."""
-    if at.turns_per_s == 0:
+    """Return the tiers from which sessions may resume; none where no rates are known, and of one role alone."""
+    if at.turns_per_s == 0 or not concerns("worth", build.core.role):
         return ()
     tiers, where = at.scenario.tiers, ", pooled" if at.pooled else ""
     size, again = build.core.footprint.resume_bytes, recompute_seconds(build.core, at)

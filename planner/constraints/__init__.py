@@ -10,6 +10,7 @@ from planner.constraints import (
     fabric,
     first_token,
     gpu_models,
+    handover,
     hbm,
     host_link,
     host_store,
@@ -23,21 +24,25 @@ from planner.constraints import (
     pools,
     power,
     prefill,
+    prompt_slots,
+    prompts,
     rack_units,
     racks,
     rewarm,
     sessions,
     spare_racks,
+    staging,
     stock,
     sustained,
+    transfer,
     worth,
 )
 from planner.constraints.base import FLEET_RULES, GROUP_LIMITS, Check, FleetRule, GroupLimit, reach
 
 __all__ = [
     "FLEET_RULES", "GROUP_LIMITS", "Check", "FleetRule", "GroupLimit", "budget", "build_nodes", "builds",
-    "decode", "dram", "dram_bandwidth", "fabric", "first_token", "gpu_models", "hbm", "host_link", "host_store",
-    "minimum", "nodes", "nvme", "nvme_endurance", "nvme_read", "nvme_write", "owned", "pools", "power",
-    "prefill", "rack_units", "racks", "reach", "rewarm", "sessions", "spare_racks", "stock", "sustained",
-    "worth",
+    "decode", "dram", "dram_bandwidth", "fabric", "first_token", "gpu_models", "handover", "hbm", "host_link",
+    "host_store", "minimum", "nodes", "nvme", "nvme_endurance", "nvme_read", "nvme_write", "owned", "pools",
+    "power", "prefill", "prompt_slots", "prompts", "rack_units", "racks", "reach", "rewarm", "sessions",
+    "spare_racks", "staging", "stock", "sustained", "transfer", "worth",
 ]  # fmt: skip

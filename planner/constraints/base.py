@@ -7,7 +7,7 @@ over all groups together.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
@@ -18,6 +18,7 @@ from planner.constraints.terms import Terms
 from planner.problem import Problem, Situation
 from planner.program import Program
 from planner.registry import Registry
+from planner.roles import concerns, tokens_of_role
 
 Unit = Literal[
     "sessions",
@@ -33,6 +34,7 @@ Unit = Literal[
     "pieces",
     "builds",
     "models",
+    "kinds",
     "racks",
 ]
 Depends = Literal["core", "host", "drives"]
@@ -162,6 +164,13 @@ def apart(text: str) -> tuple[int, int]:
     return (number, -number)
 
 
+def limits_of(role: str, at: Situation) -> Iterator[GroupLimit]:
+    """Yield the active limits that concern groups of a role."""
+    for limit in GROUP_LIMITS.values():
+        if limit.active(at) and concerns(limit.kind, role):
+            yield limit
+
+
 def reach(limit: GroupLimit, build: Build, at: Situation) -> int | None:
     """Return what `build` hosts of open sessions under `limit`, in parts; None without bound.
 
@@ -179,18 +188,13 @@ def hosted(have: int, need: Fraction, at: Situation) -> int | None:
 
 
 def prompts_per_open(build: Build, at: Situation) -> Fraction:
-    """Return the prompt tokens per second that come with each open session; 0 where no rates are known.
-
-    Where a session is loaded a chunk's unstored tail is prefilled again, half a chunk on average; where
-    it is lost, its whole context.
-    """
-    return _prompts_per_open(build.cache.chunk_tokens, at)
+    """Return the prompt tokens per second that come with each open session; 0 where no rates are known."""
+    return _prompts_per_open(build.core.role, build.cache.chunk_tokens, at)
 
 
 @lru_cache(maxsize=8)
-def _prompts_per_open(chunk_tokens: int, at: Situation) -> Fraction:
-    flows, tail = at.flows, Fraction(chunk_tokens, 2)
-    return at.turns_per_open * (flows.new_tokens + flows.loaded * tail + flows.again_tokens)
+def _prompts_per_open(role: str, chunk_tokens: int, at: Situation) -> Fraction:
+    return at.turns_per_open * tokens_of_role(role, chunk_tokens, at.flows)
 
 
 def per_open(part: int, at: Situation) -> Fraction:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+from planner.bill import bill, capex_cents
 from planner.build import Build
 from planner.constraints.base import Check, fleet_rule
-from planner.costs import bill, capex_cents
 from planner.problem import Problem, Situation
 from planner.program import Program
 

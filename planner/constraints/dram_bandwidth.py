@@ -2,44 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from fractions import Fraction
 
 from planner import topology
 from planner.build import Build
 from planner.constraints.base import Depends, Unit, group_limit
-from planner.constraints.terms import (
-    Factor,
-    Term,
-    Terms,
-    ceiling,
-    loaded_copies,
-    nodes,
-    resumed,
-    stored_copies,
-    stored_tokens,
-    token_bytes,
-    turns,
-)
-from planner.copies import copies_on_load
+from planner.constraints.terms import Factor, Term, Terms, ceiling, crossings, nodes
 from planner.evidence import Evidence
 from planner.problem import Situation
+from planner.roles import has_tiers, through_memory
 
 REACHED = Fraction(4, 5)
 """Share of nominal memory bandwidth that copies reach; assumed, as streaming tests show."""
 _ASSUMED = Evidence("assumed", text="Streaming tests show about as much of the nominal rate.")
-
-
-def _crossings(build: Build, at: Situation) -> Iterator[Term]:
-    """Yield what crosses the memory: loads, what drives stage first, stores in and out, remote contexts."""
-    flows, copies = at.flows, stored_copies(build)
-    loaded, twice = Factor("loaded", flows.loaded, "share"), Factor("out and in", 2)
-    yield Term((turns(at), loaded, resumed(build), loaded_copies(build)), "loads")
-    yield Term((turns(at), Factor("from drives", flows.from_nvme, "share"), resumed(build), copies), "staged")
-    times = Factor("in, and out to drives", 1 if at.scenario.tiers.nvme == "none" else 2)
-    yield Term((turns(at), times, stored_tokens(at), token_bytes(build), copies), "stores")
-    if at.pooled:
-        yield Term((turns(at), twice, loaded, resumed(build), copies), "remote")
 
 
 @group_limit
@@ -57,8 +32,7 @@ class DramBandwidth:
 
     def active(self, at: Situation) -> bool:
         """Return whether tiers move anything at known rates."""
-        tiers = at.scenario.tiers
-        return at.turns_per_s > 0 and (tiers.dram, tiers.nvme) != ("none", "none")
+        return at.turns_per_s > 0 and (has_tiers(at) or at.scenario.splits)
 
     def have(self, build: Build, at: Situation) -> int:
         """Return what the memory of all nodes may be planned for, reads and writes together."""
@@ -68,14 +42,7 @@ class DramBandwidth:
 
     def need(self, build: Build, at: Situation) -> Fraction:
         """Return bytes per second per open session."""
-        core, flows, size = build.core, at.flows, build.core.footprint
-        pulled = copies_on_load(size.kv, core.layout, core.engine, size.sizes.session_tokens)
-        loads = flows.loaded * size.resume_bytes * pulled
-        staged = flows.from_nvme * size.resume_bytes * size.copies
-        times = 1 if at.scenario.tiers.nvme == "none" else 2
-        stores = times * flows.stored_tokens * size.kv.rate * size.copies
-        remote = 2 * flows.loaded * size.resume_bytes * size.copies if at.pooled else 0
-        return at.turns_per_open * (loads + staged + stores + remote)
+        return at.turns_per_open * through_memory(build, at)
 
     def terms(self, build: Build, at: Situation) -> Terms:
         """Return the same, number by number."""
@@ -86,4 +53,4 @@ class DramBandwidth:
             Factor("memory of a socket", each, "B/s", f"{build.dimms} x {build.dimm.id} on {build.cpu.id}"),
             Factor("what copies reach", REACHED, "share", evidence=_ASSUMED), ceiling(build),
         )  # fmt: skip
-        return Terms((Term(have),), tuple(_crossings(build, at)))
+        return Terms((Term(have),), crossings(build, at))

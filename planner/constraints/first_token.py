@@ -13,7 +13,9 @@ from planner.constraints.terms import Factor, Term, Terms, of_profile
 from planner.copies import copies_on_load
 from planner.engines import Cache
 from planner.problem import Situation
+from planner.roles import BOTH, PREFILL, has_tiers
 from planner.units import ceil
+from planner.work import Run
 
 
 @group_limit
@@ -48,12 +50,7 @@ class FirstToken:
         """Return the same, number by number."""
         promised, cache = at.scenario.service, build.cache
         target = promised.first_token_s if promised else Fraction(0)
-        parts = {
-            "read from drives": drive_seconds(build, at),
-            "loaded into its GPUs": link_seconds(build.core, cache, at),
-            "over the fabric": fabric_seconds(build.core, at),
-            "its new prompt": rates.prompt_seconds(build.core, at.scenario),
-        }
+        parts = {"read from drives": drive_seconds(build, at)} | steps(build.core, cache, at)
         have = [Term((Factor("service.first_token", int(1000 * target), "ms"),), "target")]
         have += [
             Term((Factor(what, 1000 * seconds, "ms"),), what, minus=True) for what, seconds in parts.items() if seconds
@@ -67,7 +64,7 @@ class FirstToken:
 
 def drive_seconds(build: Build, at: Situation) -> Fraction:
     """Return the time to read one session from the node's drives; 0 without a drive tier."""
-    if at.scenario.tiers.nvme == "none" or build.drive is None:
+    if at.scenario.tiers.nvme == "none" or build.drive is None or build.core.role == PREFILL:
         return Fraction(0)
     cut = topology.drive_read(build.core.chassis, build.drive, build.drives)
     read = cut.bytes_per_s * build.cache.drive_read_fraction
@@ -76,21 +73,56 @@ def drive_seconds(build: Build, at: Situation) -> Fraction:
 
 
 def core_seconds(core: Core, cache: Cache, at: Situation) -> Fraction:
-    """Return the time to load one session into its GPUs and to prefill its new prompt."""
-    return link_seconds(core, cache, at) + fabric_seconds(core, at) + rates.prompt_seconds(core, at.scenario)
+    """Return the time to load one session into its GPUs and to prefill its new prompt.
+
+    Of groups of one role it is their own part, the transfer to and from the others included.
+    """
+    return sum(steps(core, cache, at).values(), Fraction(0))
+
+
+def steps(core: Core, cache: Cache, at: Situation) -> dict[str, Fraction]:
+    """Return the steps of a core one after another, by what they do; drives come before."""
+    if core.role == PREFILL:
+        return stay_steps(core, cache, at, Fraction(at.flows.new_tokens))
+    found = {"loaded into its GPUs": link_seconds(core, cache, at), "over the fabric": fabric_seconds(core, at)}
+    if core.role == BOTH:
+        return found | {"its new prompt": rates.prompt_seconds(core, at.scenario)}
+    size, new = core.footprint, at.flows.new_tokens * core.footprint.kv.rate
+    away = size.resume_bytes if at.flows.lost < 1 else 0
+    return found | {
+        "context and new prompt over the fabric": (away + new) * size.copies / _cards(core),
+        "new prompt into its GPUs": new * _pulled(core) / _links(core, cache),
+    }
+
+
+def prompt_stay_seconds(core: Core, cache: Cache, at: Situation, tokens: Fraction) -> Fraction:
+    """Return how long a turn is on a prefill group: its context comes, so many tokens are prefilled and go."""
+    return sum(stay_steps(core, cache, at, tokens).values(), Fraction(0))
+
+
+def stay_steps(core: Core, cache: Cache, at: Situation, tokens: Fraction) -> dict[str, Fraction]:
+    """Return the steps of a turn on a prefill group.
+
+    What is prefilled beyond the new tokens passes the replica chunk by chunk, each through all stages.
+    """
+    size, run, links, cards = core.footprint, Run.of(core), _links(core, cache), _cards(core)
+    come = size.resume_bytes if at.flows.lost < 1 else 0
+    more = (tokens - at.flows.new_tokens) * run.layout.dp * run.layout.pp
+    back = tokens * size.kv.rate * size.copies
+    return {
+        "context over the fabric": come * size.copies / cards,
+        "context into its GPUs": come * _pulled(core) / links,
+        "its new prompt": rates.prompt_seconds(core, at.scenario),
+        "what else it prefills": more / rates.replica_prefill_tokens_per_s(core, at.scenario),
+        "prefilled out of its GPUs": back / links,
+        "prefilled over the fabric": back / cards,
+    }
 
 
 @lru_cache(maxsize=64)
 def link_seconds(core: Core, cache: Cache, at: Situation) -> Fraction:
     """Return the time to load one session from host memory into its GPUs; 0 where no tier is below them."""
-    tiers = at.scenario.tiers
-    if (tiers.dram, tiers.nvme) == ("none", "none"):
-        return Fraction(0)
-    # One session uses the links of its own attention group only.
-    some = min(core.layout.tp, core.chassis.n_gpus)
-    links = topology.host_link(core.chassis, core.gpu, some).bytes_per_s * cache.host_link_fraction
-    copies = copies_on_load(core.footprint.kv, core.layout, core.engine, core.footprint.sizes.session_tokens)
-    return core.footprint.resume_bytes * copies / links
+    return core.footprint.resume_bytes * _pulled(core) / _links(core, cache) if has_tiers(at) else Fraction(0)
 
 
 @lru_cache(maxsize=64)
@@ -99,5 +131,18 @@ def fabric_seconds(core: Core, at: Situation) -> Fraction:
     if not at.pooled or core.fabric_nic is None:
         return Fraction(0)
     # Any turn may find its session on another node.
-    cards = topology.fabric(core.chassis, core.fabric_nic, core.fabric_nics).bytes_per_s * PLANNED_SHARE
-    return core.footprint.resume_bytes * core.footprint.copies / cards
+    return core.footprint.resume_bytes * core.footprint.copies / _cards(core)
+
+
+def _pulled(core: Core) -> Fraction:
+    return copies_on_load(core.footprint.kv, core.layout, core.engine, core.footprint.sizes.session_tokens)
+
+
+def _links(core: Core, cache: Cache) -> Fraction:
+    """Return what one session has of the host links: those of its own attention group."""
+    some = min(core.layout.tp, core.chassis.n_gpus)
+    return topology.host_link(core.chassis, core.gpu, some).bytes_per_s * cache.host_link_fraction
+
+
+def _cards(core: Core) -> Fraction:
+    return topology.fabric(core.chassis, core.fabric_nic, core.fabric_nics).bytes_per_s * PLANNED_SHARE

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 
 from planner import topology
 from planner.build import Build
 from planner.constraints.base import Depends, Unit, group_limit
-from planner.constraints.terms import Factor, Term, Terms, ceiling, loaded_copies, nodes, of_profile, resumed, turns
-from planner.copies import copies_on_load
+from planner.constraints.terms import Factor, Term, Terms, ceiling, loads, nodes, of_profile
 from planner.problem import Situation
+from planner.roles import has_tiers, into_gpus
 
 
 @group_limit
@@ -23,9 +24,8 @@ class HostLink:
     depends: Depends = "core"
 
     def active(self, at: Situation) -> bool:
-        """Return whether sessions come back from below GPU memory at known rates."""
-        tiers = at.scenario.tiers
-        return at.turns_per_s > 0 and (tiers.dram, tiers.nvme) != ("none", "none")
+        """Return whether sessions come back from below GPU memory, or from other groups, at known rates."""
+        return at.turns_per_s > 0 and (has_tiers(at) or at.scenario.splits)
 
     def have(self, build: Build, at: Situation) -> int:
         """Return what the links really move, at the planned load."""
@@ -35,14 +35,14 @@ class HostLink:
 
     def need(self, build: Build, at: Situation) -> Fraction:
         """Return bytes per second per open session; copies are pulled by each rank."""
-        core = build.core
-        copies = copies_on_load(core.footprint.kv, core.layout, core.engine, core.footprint.sizes.session_tokens)
-        return at.turns_per_open * at.flows.loaded * core.footprint.resume_bytes * copies
+        return at.turns_per_open * into_gpus(build, at)
 
     def terms(self, build: Build, at: Situation) -> Terms:
         """Return the same, number by number."""
         cut, cache = topology.host_link(build.core.chassis, build.core.gpu), build.cache
         links = Factor("memory to GPUs", cut.bytes_per_s, "B/s", cut.text)
         efficiency = of_profile(cache, "host_link", cache.host_link_fraction)
-        need = (turns(at), Factor("loaded", at.flows.loaded, "share"), resumed(build), loaded_copies(build))
-        return Terms((Term((nodes(build), links, efficiency, ceiling(build))),), (Term(need),))
+        need = loads(build, at)
+        if len(need) == 1:
+            need = (replace(need[0], words=""),)
+        return Terms((Term((nodes(build), links, efficiency, ceiling(build))),), need)

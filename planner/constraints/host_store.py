@@ -2,41 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from fractions import Fraction
 
 from planner import topology
 from planner.build import Build
 from planner.constraints.base import Depends, Unit, group_limit
 from planner.constraints.host_link import HostLink
-from planner.constraints.terms import (
-    Factor,
-    Term,
-    Terms,
-    ceiling,
-    nodes,
-    of_profile,
-    stored_copies,
-    stored_tokens,
-    token_bytes,
-    turns,
-)
+from planner.constraints.terms import Factor, Term, Terms, ceiling, loads, nodes, of_profile, stores
 from planner.evidence import Evidence
 from planner.problem import Situation
+from planner.roles import into_gpus, out_of_gpus
 
 BOTH_WAYS = Fraction(834, 500)
 """What a link moves both ways at once over what it moves in one: 83.4 against 50 GB/s, measured on an
 H100 with blocks of 2 MB (vLLM blog, 2026-01-08)."""
 _MEASURED = Evidence("derived", text="83.4 over 50 GB/s, an H100 with blocks of 2 MB (vLLM blog, 2026-01-08)")
-
-
-def _stored(build: Build, at: Situation) -> Fraction:
-    size = build.core.footprint
-    return at.turns_per_open * at.flows.stored_tokens * size.kv.rate * size.copies
-
-
-def _stores(build: Build, at: Situation) -> Term:
-    return Term((turns(at), stored_tokens(at), token_bytes(build), stored_copies(build)), "stores")
 
 
 def _planned(build: Build, flow: int) -> Fraction:
@@ -64,14 +44,14 @@ class HostStore:
 
     def need(self, build: Build, at: Situation) -> Fraction:
         """Return bytes per second per open session."""
-        return _stored(build, at)
+        return at.turns_per_open * out_of_gpus(build, at)
 
     def terms(self, build: Build, at: Situation) -> Terms:
         """Return the same, number by number."""
         cut, cache = topology.host_store(build.core.chassis, build.core.gpu), build.cache
         links = Factor("GPUs to memory", cut.bytes_per_s, "B/s", cut.text)
         efficiency = of_profile(cache, "host_link", cache.host_link_fraction)
-        return Terms((Term((nodes(build), links, efficiency, ceiling(build))),), (_stores(build, at),))
+        return Terms((Term((nodes(build), links, efficiency, ceiling(build))),), stores(build, at))
 
 
 @group_limit
@@ -95,11 +75,10 @@ class HostBoth:
 
     def need(self, build: Build, at: Situation) -> Fraction:
         """Return bytes per second per open session."""
-        return HostLink().need(build, at) + _stored(build, at)
+        return at.turns_per_open * (into_gpus(build, at) + out_of_gpus(build, at))
 
     def terms(self, build: Build, at: Situation) -> Terms:
         """Return the same, number by number."""
-        (loads,) = HostLink().terms(build, at).need
         (one_way,) = HostLink().terms(build, at).have
         both = Factor("both ways at once over one way", BOTH_WAYS, evidence=_MEASURED)
-        return Terms((Term((*one_way.factors, both)),), (replace(loads, words="loads"), _stores(build, at)))
+        return Terms((Term((*one_way.factors, both)),), (*loads(build, at), *stores(build, at)))

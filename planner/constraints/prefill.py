@@ -7,8 +7,9 @@ from fractions import Fraction
 from planner import rates
 from planner.build import Build
 from planner.constraints.base import Depends, Unit, group_limit, prompts_per_open
-from planner.constraints.terms import Factor, Term, Terms, of_profile, turns
+from planner.constraints.terms import Factor, Term, Terms, kept, of_profile, turns
 from planner.problem import Situation
+from planner.roles import PREFILL
 from planner.service import product_peak
 from planner.work import Run
 
@@ -43,6 +44,7 @@ class Prefill:
         core, flows, turn = build.core, at.flows, turns(at)
         speed, tail = core.engine.service, Fraction(build.cache.chunk_tokens, 2)
         alone = rates.replica_prefill_tokens_per_s(core, at.scenario)
+        whole = kept(at) if core.role == PREFILL else Factor("loaded", flows.loaded, "share")
         have = Term((
             Factor("replicas of a group", core.replicas),
             Factor("a replica that does nothing else", alone, "tokens/s"),
@@ -51,7 +53,7 @@ class Prefill:
         need = (
             Term((turn, Factor("new tokens", flows.new_tokens, "tokens")), "new prompts"),
             Term(
-                (turn, Factor("loaded", flows.loaded, "share"), Factor("half a chunk", tail, "tokens")),
+                (turn, whole, Factor("half a chunk", tail, "tokens")),
                 "unstored tails",
             ),
             Term((turn, Factor("tokens of lost contexts", flows.again_tokens, "tokens")), "lost contexts"),

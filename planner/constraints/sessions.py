@@ -29,12 +29,12 @@ class OpenSessions:
 
     def uses(self, build: Build, at: Situation) -> tuple[int, ...]:
         """Return what one group hosts; more is better."""
-        return (-build.reach,)
+        return (-build.hosts,)
 
     def add_rows(self, program: Program, problem: Problem) -> None:
         """Add each service's covering row with the loss of spare groups."""
         for share in problem.shares():
-            reaches = [problem.builds[i].reach for i in share.places]
+            reaches = [problem.builds[i].hosts for i in share.places]
             groups = [program.groups[i] for i in share.places]
             add_covering_rows(
                 program, share.named(self.kind), reaches, share.at.open_parts, share.at.spares, groups=groups
@@ -42,7 +42,7 @@ class OpenSessions:
 
     def check(self, problem: Problem, counts: Mapping[int, int]) -> Iterable[Check]:
         """Sum the reach of what survives the worst loss."""
-        reaches = [build.reach for build in problem.builds]
+        reaches = [build.hosts for build in problem.builds]
         for share in problem.shares():
             at, own = share.at, {i: counts[i] for i in share.places if counts.get(i)}
             have = surviving(reaches, own, at.spares) // at.scale

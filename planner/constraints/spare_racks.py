@@ -90,8 +90,12 @@ def _losses(problem: Problem, places: Sequence[int]) -> Iterator[tuple[tuple[int
 def _covers(problem: Problem) -> Iterator[_Cover]:
     for share in problem.shares():
         at, name, label = share.at, share.named("sessions"), "open sessions"
-        reaches = tuple(problem.builds[i].reach for i in share.places)
+        reaches = tuple(problem.builds[i].hosts for i in share.places)
         yield _Cover(name, label, at.label, share.places, reaches, at.open_parts, "sessions", at.scale, True)
+        if at.scenario.splits:
+            name, label = share.named("prompts"), "prompts of open sessions"
+            reaches = tuple(problem.builds[i].prefills for i in share.places)
+            yield _Cover(name, label, at.label, share.places, reaches, at.open_parts, "sessions", at.scale, True)
     for kind in POOLS:
         for pool in kind.pooled(problem):
             name = pool.name.replace(kind.kind, kind.tier)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
 
+from planner.bill import bill
 from planner.build import Build, bought_pieces, group_pieces
 from planner.constraints.base import Check, fleet_rule
-from planner.costs import bill
 from planner.problem import Problem, Situation
 from planner.program import Program
 

@@ -7,7 +7,7 @@ thousand times. Beside that each says its numbers one by one; a test holds the t
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import prod
 
@@ -16,6 +16,7 @@ from planner.copies import copies_on_load
 from planner.engines import Cache, Engine
 from planner.evidence import Evidence
 from planner.problem import Situation
+from planner.roles import BOTH, DECODE, PREFILL, handed_tokens, has_tiers
 
 
 @dataclass(frozen=True)
@@ -136,3 +137,74 @@ def token_bytes(build: Build) -> Factor:
 def sessions_per_open(words: str, part: int, at: Situation) -> Factor:
     """Return how many sessions of a state come on each open one."""
     return Factor(f"{words} per open session: {part:,} / {at.open:,}", Fraction(part, at.open))
+
+
+# What a turn moves, by role: see `planner.roles`
+
+
+def kept(at: Situation) -> Factor:
+    """Return the share of turns whose context is not lost."""
+    return Factor("not lost", 1 - at.flows.lost, "share")
+
+
+def handed(build: Build, at: Situation) -> Factor:
+    """Return what a turn prefills on a prefill group."""
+    return Factor("tokens that a turn prefills elsewhere", handed_tokens(build.cache, at), "tokens")
+
+
+def context(build: Build, at: Situation, words: str) -> Term:
+    """Return a context on its way to a prefill group, as it is stored."""
+    return Term((turns(at), kept(at), resumed(build), stored_copies(build)), words)
+
+
+def prompts_back(build: Build, at: Situation, words: str) -> Term:
+    """Return what was prefilled on its way to a decode group, as it is stored."""
+    return Term((turns(at), handed(build, at), token_bytes(build), stored_copies(build)), words)
+
+
+def loads(build: Build, at: Situation) -> tuple[Term, ...]:
+    """Return what goes from host memory into GPUs."""
+    if build.core.role == PREFILL:
+        return (Term((turns(at), kept(at), resumed(build), loaded_copies(build)), "contexts"),)
+    loaded = Factor("loaded", at.flows.loaded, "share")
+    found = Term((turns(at), loaded, resumed(build), loaded_copies(build)), "loads")
+    if build.core.role == DECODE:
+        return found, Term((turns(at), handed(build, at), token_bytes(build), loaded_copies(build)), "prompts")
+    return (found,)
+
+
+def stores(build: Build, at: Situation) -> tuple[Term, ...]:
+    """Return what goes from GPUs into host memory."""
+    if build.core.role == PREFILL:
+        return (prompts_back(build, at, "prompts"),)
+    decodes = build.core.role == DECODE
+    tokens = Factor("tokens of an answer", at.flows.answer_tokens, "tokens") if decodes else stored_tokens(at)
+    stored = Term((turns(at), tokens, token_bytes(build), stored_copies(build)), "answers" if decodes else "stores")
+    found: tuple[Term, ...] = (stored,) if has_tiers(at) else ()
+    if decodes:
+        still = Factor("still in GPU memory", at.flows.from_gpu, "share")
+        found += (Term((turns(at), still, resumed(build), stored_copies(build)), "contexts"),)
+    return found
+
+
+def crossings(build: Build, at: Situation) -> tuple[Term, ...]:
+    """Return all that crosses host memory, once for each time that it is read or written."""
+    role, drives = build.core.role, at.scenario.tiers.nvme != "none"
+    links = (*loads(build, at), *stores(build, at))
+    if role == PREFILL:
+        return context(build, at, "contexts that come"), *links, prompts_back(build, at, "prompts that go")
+    staged = Factor("from drives", at.flows.from_nvme, "share")
+    found = [*loads(build, at), Term((turns(at), staged, resumed(build), stored_copies(build)), "staged")]
+    if role == BOTH:
+        times = Factor("in, and out to drives", 2 if drives else 1)
+        found += [replace(term, factors=(term.factors[0], times, *term.factors[1:])) for term in stores(build, at)]
+        if at.pooled:
+            loaded, twice = Factor("loaded", at.flows.loaded, "share"), Factor("out and in", 2)
+            found.append(Term((turns(at), twice, loaded, resumed(build), stored_copies(build)), "remote"))
+        return tuple(found)
+    found += [*stores(build, at), prompts_back(build, at, "prompts that come")]
+    if drives:
+        answer = Factor("tokens of an answer", at.flows.answer_tokens, "tokens")
+        found.append(Term((turns(at), answer, token_bytes(build), stored_copies(build)), "answers to drives"))
+        found.append(prompts_back(build, at, "prompts to drives"))
+    return *found, context(build, at, "contexts that go")

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from planner.constraints.pools import POOLS
-from planner.formulation.tokens import Option, Parts, Token
+from planner.formulation.tokens import Parts, Token
 from planner.problem import Problem
 from planner.units import ceil_div
 
@@ -50,6 +51,12 @@ class Caps:
         return [token for token, most in self.tokens.items() if not most], hosts, drives
 
 
+class _Least(NamedTuple):
+    cents: int
+    units: int
+    reach: int
+
+
 def _groups(need: int, least: int) -> int:
     return 0 if need <= 0 else ceil_div(need, least) if least > 0 else _MANY
 
@@ -73,7 +80,7 @@ class Most:
     tokens: Sequence[Token]
     known: int | None
     caps: Caps = field(default_factory=Caps)
-    _known_least: dict[tuple[bool, frozenset[int]], Option] = field(default_factory=dict)
+    _known_least: dict[tuple[bool, frozenset[int]], _Least] = field(default_factory=dict)
 
     def of_token(self, token: Token) -> int:
         """Return a bound: so many groups of it hold the load alone, whatever their options."""
@@ -84,7 +91,7 @@ class Most:
         )
         most = self.needs.groups(min(way.reach, hosts.reach, drives.reach), hosts.units, drives.units)
         most = min(most, self.caps.tokens.get(token, most))
-        return self._limited(most, way.core.n_nodes, token.cents + hosts.cents + drives.cents)
+        return self._limited(most, way.core.n_nodes, token.paid.least_cents + hosts.cents + drives.cents)
 
     def of_option(self, option: int, hosts: bool) -> int:
         """Return a bound: so many groups with it hold the load alone, whatever their cores."""
@@ -96,16 +103,16 @@ class Most:
         units = mine.units, min(others.units for others in beside)
         most = self.needs.groups(reach, *(units if hosts else units[::-1]))
         most = min(most, (self.caps.hosts if hosts else self.caps.drives).get(option, most))
-        cents = min(token.cents + others.cents for token, others in zip(takers, beside, strict=True))
-        return self._limited(most, mine.n_nodes, mine.cents + cents)
+        cents = min(token.paid.least_cents + others.cents for token, others in zip(takers, beside, strict=True))
+        return self._limited(most, mine.n_nodes, mine.paid.least_cents + cents)
 
-    def _least(self, hosts: bool, some: frozenset[int]) -> Option:
-        """Return an option that costs, gives and reaches as little as any of some: cores share such sets."""
+    def _least(self, hosts: bool, some: frozenset[int]) -> _Least:
+        """Return what any of some options costs, gives and reaches at the least: cores share such sets."""
         key = hosts, some
         if key not in self._known_least:
             options = [(self.parts.hosts if hosts else self.parts.drives)[o] for o in some]
-            least = (min(getattr(o, what) for o in options) for what in ("cents", "units", "watts", "reach", "n_nodes"))
-            self._known_least[key] = Option(*least)
+            cents, units = min(o.paid.least_cents for o in options), min(o.units for o in options)
+            self._known_least[key] = _Least(cents, units, min(o.reach for o in options))
         return self._known_least[key]
 
     def _limited(self, most: int, n_nodes: int, cents: int) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 
 from planner.build import Build, group_pieces
 from planner.constraints import FLEET_RULES
@@ -11,6 +11,7 @@ from planner.constraints.pools import POOLS, Pool, Pooled
 from planner.constraints.rewarm import groups_that_rewarm
 from planner.costs import group_drivers
 from planner.formulation.caps import add_caps, most_within_caps
+from planner.formulation.volume import add_volumes
 from planner.hardware import ClusterLine
 from planner.problem import Problem
 from planner.program import Program
@@ -66,6 +67,7 @@ def make_program(problem: Problem) -> Program:
     for line in problem.pricing.catalog.cluster.lines:
         if not problem.pricing.is_linear(line) and not problem.pricing.is_per_rack(line):
             _add_lots(program, problem, line)
+    add_volumes(program, problem.pricing, partial(problem.volume_pieces_of, program))
     for rule in FLEET_RULES.values():
         if rule.active(problem.at):
             rule.add_rows(program, problem)

@@ -11,10 +11,12 @@ from planner.formulation.most import Caps, Most, Needs
 from planner.formulation.pairing import Slot, add_fits, add_pairing, add_slots
 from planner.formulation.rows import add_rack_lots
 from planner.formulation.tokens import Option, Parts, Token
+from planner.formulation.volume import add_volumes
 from planner.hardware import ClusterLine
-from planner.problem import Problem
+from planner.problem import Problem, line_pieces
 from planner.program import Program
 from planner.units import ceil_div
+from planner.volume import uses_of
 
 Terms = dict[int, int]
 Support = tuple[frozenset[int], frozenset[int], frozenset[int]]
@@ -97,6 +99,21 @@ class Separate:
         hosts, drives = ({o: most_of(var) for var, o in some.items()} for some in (self.hosts, self.drives))
         return Caps(tokens, hosts, drives)
 
+    def volume_pieces(self, part: str, use: str) -> Terms:
+        """Return pieces of a part with volume prices per variable in machines, or in a cluster line."""
+        pricing = self.parts.offers.pricing
+        line = uses_of(pricing, part)[use]
+        if line is None:
+            place = [price.part for price in pricing.book.tiered].index(part)
+            counted = [(var, token.paid) for token, var in zip(self.tokens, self.cores, strict=True)]
+            counted += [(var, self.parts.hosts[o].paid) for var, o in self.hosts.items()]
+            counted += [(var, self.parts.drives[o].paid) for var, o in self.drives.items()]
+            return {var: paid.pieces[place] for var, paid in counted if paid.pieces[place]}
+        if pricing.is_linear(line):
+            drivers = {var: self.driver(token, line) for token, var in zip(self.tokens, self.cores, strict=True)}
+            return {var: n * line.pieces for var, n in drivers.items() if n}
+        return line_pieces(self.program, pricing, line)
+
     def support(self, values: Sequence[int]) -> Support:
         """Return the cores, memory and drives in use."""
         ways = {token.way for token, var in zip(self.tokens, self.cores, strict=True) if values[var]}
@@ -158,7 +175,7 @@ def _worth(options: Sequence[Option], accepted: Sequence[frozenset[int]], parts:
 
     def vector(o: int) -> tuple[int, ...]:
         mine = options[o]
-        return (mine.cents, -mine.units, -mine.reach, mine.watts if weighed else 0)
+        return (mine.paid.rest_cents, *mine.paid.pieces, -mine.units, -mine.reach, mine.watts if weighed else 0)
 
     order = sorted(takers, key=lambda o: (vector(o), -len(takers[o]), o))
     kept: list[int] = []
@@ -198,6 +215,7 @@ def _add_fleet(made: Separate) -> None:
     for line in pricing.catalog.cluster.lines:
         if not pricing.is_linear(line) and not pricing.is_per_rack(line):
             _add_lots(made, line)
+    add_volumes(program, pricing, made.volume_pieces)
     limits, fleet = at.scenario.limits, at.scenario.fleet
     if limits.budget is not None:
         program.add_row("budget", made.capex_terms(), "<=", limits.budget.cents)

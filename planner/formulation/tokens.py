@@ -10,11 +10,13 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
+from planner.build import Core
 from planner.candidates import Offers, Way
 from planner.constraints import FLEET_RULES
 from planner.costs import group_drivers
 from planner.halves import Half
 from planner.problem import Situation
+from planner.volume import Paid, paid_for
 
 SEPARABLE = {"sessions", "dram_pool", "nvme_pool", "budget", "power", "rack_units", "nodes", "builds"}
 """Fleet rules that add over the parts of a group (or, the last, that counts them)."""
@@ -28,15 +30,22 @@ class Option:
     ----------
     cents, units, watts : int
         Of one group: cost, GiB or GB of the pooled tier, peak power.
+    paid : Paid
+        How the cost splits where prices depend on how many are bought.
     reach : int
         In parts.
     """
 
-    cents: int
+    paid: Paid
     units: int
     watts: int
     reach: int
     n_nodes: int
+
+    @property
+    def cents(self) -> int:
+        """Cost of one group at ordinary prices."""
+        return self.paid.cents
 
 
 @dataclass(frozen=True)
@@ -52,12 +61,17 @@ class Token:
     """
 
     way: int
-    cents: int
+    paid: Paid
     reach: int
     racks: int
     hosts: frozenset[int]
     drives: frozenset[int]
     exact: bool
+
+    @property
+    def cents(self) -> int:
+        """Cost of one group at ordinary prices."""
+        return self.paid.cents
 
 
 @dataclass
@@ -81,6 +95,7 @@ class Parts:
     drives: list[Option] = field(default_factory=list)
     host_of: list[dict[int, int]] = field(default_factory=list)
     drive_of: list[dict[int, int]] = field(default_factory=list)
+    _paid: dict[Core, Paid] = field(default_factory=dict)
 
     @classmethod
     def of(cls, offers: Offers, at: Situation) -> Parts:
@@ -94,9 +109,10 @@ class Parts:
 
     def _option(self, way: Way, half: Half) -> Option:
         n, pricing = way.core.n_nodes, self.offers.pricing
-        cents = sum(count * pricing.piece_cents(part) for part, count in half.pieces)
+        rows = [(part, n * count) for part, count in half.pieces]
+        cents = sum(count * pricing.piece_cents(part) for part, count in rows)
         units = max(0, -half.adds[3]) + max(0, -half.adds[4])
-        return Option(n * cents, n * units, n * half.adds[2], half.reach, n)
+        return Option(paid_for(pricing, rows, {}, cents, cents), n * units, n * half.adds[2], half.reach, n)
 
     @staticmethod
     def separable(at: Situation) -> bool:
@@ -115,12 +131,15 @@ class Parts:
         """Pairs of cores and options."""
         return sum(len(some) for of in (self.host_of, self.drive_of) for some in of)
 
-    def core_cents(self, way: Way) -> int:
+    def core_paid(self, way: Way) -> Paid:
         """Return the cost of one group without memory and data drives."""
-        pricing, bare = self.offers.pricing, self.offers.bare(way)
-        rows = [row for row in pricing.bought(bare) if row[0] not in ("cpu", "dimm", "drive")]
-        cents = way.core.n_nodes * sum(count * pricing.piece_cents(part) for _, part, count in rows)
-        return cents + pricing.linear_cents(group_drivers(bare, pricing.catalog))
+        if way.core not in self._paid:
+            pricing, bare, n = self.offers.pricing, self.offers.bare(way), way.core.n_nodes
+            bought = (row for row in pricing.bought(bare) if row[0] not in ("cpu", "dimm", "drive"))
+            rows, drivers = [(part, n * count) for _, part, count in bought], group_drivers(bare, pricing.catalog)
+            cents = sum(count * pricing.piece_cents(part) for part, count in rows) + pricing.linear_cents(drivers)
+            self._paid[way.core] = paid_for(pricing, rows, drivers, cents, cents)
+        return self._paid[way.core]
 
     def room(self, way: Way, racks: int) -> int:
         """Return the watts that memory and drives of a group may draw, if so many nodes are to share a rack."""
@@ -174,20 +193,20 @@ class Parts:
         reach = min(way.reach, *map(max, reaches))
         heavy = max(self.hosts[h].watts for h in light) + max(self.drives[d].watts for d in slim)
         exact = heavy <= self.room(way, racks) and reach <= min(map(min, reaches))
-        return [Token(i, self.core_cents(way), reach, racks, light, slim, exact)]
+        return [Token(i, self.core_paid(way), reach, racks, light, slim, exact)]
 
     def _exact(self, i: int) -> list[Token]:
         """Return tokens whose options may be paired freely, and that cover every legal pair."""
         way, found = self.ways[i], []
         reaches = self._reaches(i)
-        cents = self.core_cents(way)
+        paid = self.core_paid(way)
         for racks in range(1, self.tallest(way) + 1):
             for hosts, drives in self._split(i, self.room(way, racks)):
                 for reach in reaches:
                     wide = frozenset(h for h in hosts if self.hosts[h].reach >= reach)
                     fast = frozenset(d for d in drives if self.drives[d].reach >= reach)
                     if wide and fast:
-                        found.append(Token(i, cents, reach, racks, wide, fast, True))
+                        found.append(Token(i, paid, reach, racks, wide, fast, True))
         return found
 
     def _reaches(self, i: int) -> list[int]:
@@ -229,7 +248,7 @@ class Parts:
         drivers = group_drivers(self.offers.bare(way), self.offers.pricing.catalog).values()
         height = way.core.n_nodes * way.core.chassis.rack_units
         watts = way.core.n_nodes * way.fixed[2] if self.at.scenario.limits.power_w is not None else 0
-        return (token.cents, *drivers, height, watts, -token.reach, -token.racks)
+        return (token.paid.rest_cents, *token.paid.pieces, *drivers, height, watts, -token.reach, -token.racks)
 
 
 @dataclass

@@ -35,7 +35,7 @@ def _best_of_core(parts: Parts, needs: Needs, i: int) -> tuple[int, Triple] | No
     of_host = numpy.maximum(_groups(needs.gib, of_hosts[1]), reaches[0])
     of_drive = numpy.maximum(_groups(needs.gb, of_drives[1]), reaches[1])
     groups = numpy.maximum(of_host[:, None], of_drive[None, :]) + needs.spares
-    cents = parts.core_cents(way) + of_hosts[0][:, None] + of_drives[0][None, :]
+    cents = parts.core_paid(way).cents + of_hosts[0][:, None] + of_drives[0][None, :]
     each = way.core.n_nodes if parts.at.scenario.objectives == ("nodes",) else cents
     legal = of_hosts[2][:, None] + of_drives[2][None, :] <= parts.room(way, 1)
     values = numpy.where(legal & (groups < _NEVER), groups * each, _NEVER)

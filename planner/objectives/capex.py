@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from planner.bill import bill, capex_cents
 from planner.build import Build
-from planner.costs import bill, capex_cents
 from planner.hardware import Catalog
 from planner.objectives.base import objective
 from planner.problem import Problem, Situation

@@ -28,11 +28,11 @@ class Headroom:
         """Return the covering row of the sessions, turned around, in parts of a session."""
         row = next(row for row in program.rows if row.name.partition("_")[2] == "sessions")
         scale = max(
-            (build.reach // row.terms[program.groups[i]] for i, build in enumerate(problem.builds) if build.reach),
+            (build.hosts // row.terms[program.groups[i]] for i, build in enumerate(problem.builds) if build.hosts),
             default=1,
         )
         return {var: -scale * value for var, value in row.terms.items()}
 
     def value(self, problem: Problem, counts: Mapping[int, int]) -> int:
         """Sum the reach of what survives the worst loss, as a negative number."""
-        return -surviving([build.reach for build in problem.builds], counts, problem.spares)
+        return -surviving([build.hosts for build in problem.builds], counts, problem.spares)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from planner.bill import fleet_tco_cents
 from planner.build import Build
-from planner.costs import fleet_tco_cents
 from planner.hardware import Catalog
 from planner.objectives.base import objective
 from planner.problem import Problem, Situation
@@ -21,8 +21,8 @@ class TotalCost:
     words = "the least total cost over the term"
 
     def uses(self, build: Build, at: Situation, catalog: Catalog) -> tuple[int, ...]:
-        """Return the cents of one group over the term, those of its linear lines' power apart."""
-        return (build.tco_cents,)
+        """Return the cents of one group over the term, those of its linear lines' power and of volume prices apart."""
+        return (build.rest_tco_cents,)
 
     def terms(self, program: Program, problem: Problem) -> dict[int, int]:
         """Return cents per group, rack and lot."""

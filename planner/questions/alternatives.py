@@ -9,7 +9,7 @@ from fractions import Fraction
 
 from planner.build import Build
 from planner.errors import InfeasibleError, UnprovenError, UsageError
-from planner.formulation.caps import PER_GROUP
+from planner.formulation.caps import least_of
 from planner.interrupts import held, interrupted
 from planner.joint import candidates_of
 from planner.loading import Shelf
@@ -111,8 +111,9 @@ def alternatives(
     asked = replace(question, caps={money: cap})
     with held():
         plan = finish_plan(best, shelf, solver, deadline, compare=False)
-        # Sessions of several services do not add up to one headroom.
-        virtues = [virtue for virtue in VIRTUES if virtue != "headroom" or not asked.at.parts]
+        # Sessions of several services do not add up to one headroom, nor do hosted and prefilled ones.
+        unlike = asked.at.parts or scenario.splits
+        virtues = [virtue for virtue in VIRTUES if virtue != "headroom" or not unlike]
         others = tuple(_alternative(virtue, asked, best, shelf) for virtue in virtues)
     return Choice(plan, within, money, cap, others)
 
@@ -194,8 +195,8 @@ def _mixed(asked: Question, scenario: Scenario, every: Sequence[Build]) -> Solve
 
 def _floor(asked: Question, builds: Sequence[Build]) -> int:
     """Return what the capped money of a fleet of these builds cannot be below, cluster lines apart."""
-    field_name = PER_GROUP[next(iter(asked.caps))]
-    each = min(Fraction(getattr(build, field_name), build.reach) for build in builds)
+    kind = next(iter(asked.caps))
+    each = min(Fraction(least_of(asked.pricing, build)[kind], build.reach) for build in builds)
     return math.ceil(asked.at.open_parts * each)
 
 

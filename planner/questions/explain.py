@@ -11,7 +11,7 @@ from planner.answer import Solved
 from planner.build import Build
 from planner.candidates import limiting_kind
 from planner.constraints import GROUP_LIMITS, GroupLimit
-from planner.constraints.base import hosted
+from planner.constraints.base import hosted, limits_of
 from planner.constraints.terms import Terms
 from planner.errors import UsageError, nearest
 from planner.halves import pooled_kinds
@@ -118,7 +118,7 @@ def _with_kind(told: Sequence[BuildTold], kind: str | None) -> Sequence[BuildTol
 def _told(letter: str, build: Build, groups: int, at: Situation, most: Fraction) -> BuildTold:
     deciding = limiting_kind(build, at)
     # A pool turns some limits into rules over the fleet.
-    here = [limit for limit in GROUP_LIMITS.values() if limit.kind not in pooled_kinds(at) and limit.active(at)]
+    here = [limit for limit in limits_of(build.core.role, at) if limit.kind not in pooled_kinds(at)]
     limits = tuple(_limit(limit, build, at, most, limit.kind == deciding) for limit in here)
     return BuildTold(letter, build, groups, at, most, limits)
 

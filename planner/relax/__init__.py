@@ -8,6 +8,7 @@ from __future__ import annotations
 # In the order in which the deletion filter tries to do without them: what is told last is what is left.
 from planner.relax import (  # isort: skip
     filters,
+    roles,
     eligibility,
     first_token,
     decode,
@@ -34,6 +35,7 @@ from planner.relax.world import World, rules_of, without
 __all__ = [
     "DEADLINE_S", "RULES", "Amount", "Diagnosis", "Filter", "Held", "Limit", "Rule", "Shortfall", "Target", "WayOut",
     "World", "budget", "build_nodes", "builds", "decode", "diagnose", "eligibility", "filters", "first_token",
-    "gpu_models", "minimum", "nodes", "power", "rack_units", "racks", "rewarm", "rules_of", "spares", "stock",
+    "gpu_models", "minimum", "nodes", "power", "rack_units", "racks", "rewarm", "roles", "rules_of", "spares",
+    "stock",
     "sustained", "traffic", "without",
 ]  # fmt: skip

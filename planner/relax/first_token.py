@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from fractions import Fraction
 
-from planner.constraints.first_token import FirstToken
+from planner.constraints.handover import slowest_ms
 from planner.loading import Shelf
 from planner.problem import Problem, Situation
 from planner.relax.base import FAR, Target, rule
@@ -40,9 +40,8 @@ class FirstTokenTime(Target):
         return replace(scenario, service=replace(scenario.service, first_token_s=Fraction(amount, 1000)))
 
     def loosest(self, scenario: Scenario, problem: Problem, counts: Mapping[int, int]) -> int:
-        """Return the time of the slowest build in a fleet."""
-        at = Situation.of(scenario)
-        return max(FirstToken().milliseconds(build, at) for build in problem.fleet(counts))
+        """Return the time of the slowest build in a fleet, or of its slowest pair."""
+        return slowest_ms(problem.fleet(counts), Situation.of(scenario))
 
     def reached(self, scenario: Scenario, problem: Problem, counts: Mapping[int, int], amount: int) -> int:
         """Return the time of the slowest build in a fleet."""

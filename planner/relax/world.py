@@ -19,9 +19,10 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
+from planner.bill import bill, capex_cents
 from planner.build import Build
 from planner.candidates import Offers
-from planner.costs import Pricing, bill, capex_cents
+from planner.costs import Pricing
 from planner.errors import InfeasibleError, InputError, PriceMissingError, UnprovenError
 from planner.fields import contents
 from planner.formulation.objectives import stages
@@ -197,7 +198,8 @@ class World:
         """
         at = Situation.of(asked)
         by = Situation.of(replace(asked, limits=self.scenario.limits, fleet=self.scenario.fleet)) if least else at
-        return [Problem(at, best_of(part, by, self.pricing.catalog), self.pricing) for part in by_content(builds, at)]
+        pricing = replace(self.pricing, stock=asked.limits.stock, maximum=asked.limits.maximum)
+        return [Problem(at, best_of(part, by, pricing.catalog), pricing) for part in by_content(builds, at)]
 
     # Answers
 
@@ -242,15 +244,18 @@ class World:
     def _needs_real(self, asked: Scenario) -> bool:
         """Return whether a shadow may be worse than its build.
 
-        It has fewer pieces where a least number is asked; more of its nodes share a rack and are
-        lost with it; more sessions are lost with it; and in a pool its memory and drives are others than
-        the build's.
+        It has other pieces where prices depend on how many are bought, and fewer where a least number is
+        asked; more of its nodes share a rack and are lost with it; more sessions are lost with it; and in
+        a pool its memory and drives are others than the build's.
         """
         catalog, limits = self.shelf.catalog, asked.limits
         stored = {*catalog.dimms(), *catalog.drives()}
         pooled = Situation.of(asked).pooled and stored & {*limits.stock, *limits.maximum}
         warm = asked.service is not None and asked.service.rewarm_s is not None
-        return bool(asked.fleet.spare_racks or warm or pooled or (stored | {*catalog.nics()}) & set(limits.minimum))
+        tiers = bool(self.pricing.book.tiered)
+        return bool(
+            tiers or asked.fleet.spare_racks or warm or pooled or (stored | {*catalog.nics()}) & set(limits.minimum)
+        )
 
     def _refined(self, asked: Scenario) -> Found | None:
         """Return a fleet of real builds, deriving those of a machine when its shadows would be bought."""

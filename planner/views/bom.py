@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from planner.costs import CostLine
+from planner.bill import CostLine
 from planner.plan import Plan
 from planner.render.report import Report, Table, Text
 from planner.units import format_money

@@ -11,6 +11,7 @@ from planner.constraints.terms import Factor, Term, total
 from planner.problem import Situation
 from planner.questions.explain import BuildTold, LimitTold
 from planner.render.report import Report, Table, Text
+from planner.roles import PREFILL
 from planner.units import format_bytes, format_rate, format_share
 from planner.views.worth import WORTH_COLUMNS, worth_cells, worth_data
 from planner.worth import worth_of
@@ -46,7 +47,8 @@ def _words(one: BuildTold) -> Iterator[str]:
     allowed = min([at.open, *(each.reach for each in one.limits if each.reach is not None)])
     whose = f" of {at.label}" if at.label else ""
     lost = f" once {at.spares} group(s) are lost" if at.spares else ""
-    hosts = f"a group hosts up to {float(one.hosted):,.1f} of {at.open:,} open sessions{whose}{lost}"
+    does = "prefills the turns of" if build.core.role == PREFILL else "hosts"
+    hosts = f"a group {does} up to {float(one.hosted):,.1f} of {at.open:,} open sessions{whose}{lost}"
     yield f"{hosts}; the rows below allow {allowed:,}"
 
 

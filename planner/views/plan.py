@@ -67,10 +67,17 @@ def _mix_table(plan: Plan) -> Table:
         "nodes", "machine", "GPUs", "layout", "KV", "sessions/pool", "host memory", "drives", "hosts", "limited by",
     )  # fmt: skip
     rows = list(map(_mix_row, plan.groups))
+    if _by_role(plan):
+        columns = ("role", *columns)
+        rows = [(group.role, *row) for group, row in zip(plan.groups, rows, strict=True)]
     if len(plan.services) > 1:
         columns = ("service", *columns)
         rows = [(group.service, *row) for group, row in zip(plan.groups, rows, strict=True)]
     return Table(columns, rows, "Nodes", right=("nodes", "hosts"))
+
+
+def _by_role(plan: Plan) -> bool:
+    return any(group.role != "both" for group in plan.groups)
 
 
 def _mix_row(group: NodeGroup) -> tuple[str | int, ...]:
@@ -108,7 +115,7 @@ def _rows_table(plan: Plan) -> Table:
         need = format_amount(check.need, check, plan.cost.currency)
         have = format_amount(check.have, check, plan.cost.currency)
         if check.unit == "ms":
-            need, have = "-", f"{check.have:,} ms to spare"
+            need, have = "-", f"{check.slack:,} ms to spare"
         rows.append((check.words, need, have, used, "<- binding" if check.binding else ""))
     lost = f" (with {plan.spare_groups} group(s) lost)" if plan.spare_groups else ""
     return Table(("row", "need", "have", "used", ""), rows, f"Rows{lost}", right=("need", "have", "used"))
@@ -243,7 +250,9 @@ def plan_data(plan: Plan) -> dict[str, Any]:
         },
         "n_nodes": plan.n_nodes,
         "n_gpus": plan.n_gpus,
-        "nodes": [_group_data(group) for group in plan.groups],
+        "nodes": [
+            _group_data(group) | ({"role": group.role} if _by_role(plan) else {}) for group in plan.groups
+        ],
         "bom": bom_data(plan),
         "constraints": [_check_data(check) for check in plan.checks],
         "demand": demand_data(plan.demand) if len(plan.services) == 1 else demand_sums(plan.services),

@@ -14,15 +14,16 @@ from random import Random
 
 from planner.hardware import Chassis, Cpu, Dimm, Drive, FlopRates, Gpu, Part
 from planner.loading import Shelf, load_shelf
-from planner.prices import Price, PriceBook
+from planner.prices import Price, PriceBook, VolumePrice
 from planner.scenario import Fleet, Scenario
 from planner.scenario_files import load_scenario
 from planner.units import Money
 
 GIB, GB = 2**30, 10**9
 BOOK = "synthetic"
-CASES = ("pooled", "pooled-spare", "pooled-kinds", "local", "local-spare", "local-kinds")
-"""Placement of the tiers; with one spare group; with it and at most three kinds of build."""
+EXTRAS = ("", "-spare", "-kinds", "-tiers")
+CASES = tuple(placement + extra for placement in ("pooled", "local") for extra in EXTRAS)
+"""Placement of the tiers; with one spare group; with it and at most three kinds of build; with volume prices."""
 
 
 @dataclass(frozen=True)
@@ -73,7 +74,25 @@ def make_instance(size: str, case: str, seed: int) -> Instance:
 def make_sized(size: Size, case: str, rng: Random) -> Instance:
     """Return an instance of any size, drawn from `rng`."""
     shelf = make_shelf(size, rng)
-    return Instance(_scenario(case, rng), shelf)
+    scenario = _scenario(case, rng)
+    return Instance(scenario, with_tiers(shelf, rng) if case.endswith("-tiers") else shelf)
+
+
+def with_tiers(shelf: Shelf, rng: Random, share: float = 0.5, most: int = 120) -> Shelf:
+    """Return the shelf with volume prices for some GPUs and drives: one or two tiers up to about `most` pieces."""
+    catalog = shelf.catalog
+    parts = {*catalog.gpus(), *(part for part, drive in catalog.drives().items() if drive.role == "data")}
+    prices = []
+    for price in catalog.books[BOOK].prices:
+        tiers, begin, percent = [], 0, 100
+        for _ in range(rng.randint(1, 2) if price.part in parts and rng.random() < share else 0):
+            begin, percent = begin + rng.randint(2, max(2, most // 2)), percent - rng.randint(2, 9)
+            cents = (money.cents * percent // 100 for money in (price.low, price.typical, price.high))
+            low, typical, high = (Money("USD", each) for each in cents)
+            tiers.append(VolumePrice(from_pieces=begin + 1, low=low, typical=typical, high=high))
+        prices.append(replace(price, volume=tuple(tiers)))
+    books = {**catalog.books, BOOK: replace(catalog.books[BOOK], prices=tuple(prices))}
+    return replace(shelf, catalog=replace(catalog, books=books))
 
 
 def make_shelf(size: Size, rng: Random) -> Shelf:
@@ -185,6 +204,6 @@ def _scenario(case: str, rng: Random) -> Scenario:
         name=f"{case}-{base.name}",
         workload=replace(load, users=users, context=context),
         tiers=replace(base.tiers, placement=placement),  # type: ignore[arg-type]
-        fleet=Fleet(spare_groups=1 if extra else 0, max_builds=3 if extra == "kinds" else None),
+        fleet=Fleet(spare_groups=1 if extra in ("spare", "kinds") else 0, max_builds=3 if extra == "kinds" else None),
         finance=replace(base.finance, prices=BOOK),
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
+from fractions import Fraction
 from itertools import pairwise
 from pathlib import Path
 
@@ -15,12 +16,14 @@ from planner.questions.explain import explain
 from planner.scenario import Override
 from planner.scenario_files import load_scenario
 from planner.units import format_money
+from tests.unit.test_worth import with_cache
 from tests.unit.tiny import shelf
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "howto" / "what-binds.md"
 LINE = re.compile(r"^\| `(?P<row>\w+)` \| `(?P<asked>[^`]+)` \| (?P<alone>[^|]+) \| (?P<all>[^|]+) \|", re.M)
 CAPACITY = ("workload.rates=null", "service=null")
-GUARDS = {"host_store", "host_both", "first_token", "worth", "hbm", "dram", "nvme"}
+ROLES = {"transfer", "prompt_slots", "staging"}
+GUARDS = {"host_store", "host_both", "first_token", "worth", "hbm", "dram", "nvme"} | ROLES
 """Rows that the page tells of in words: those of capacity, those met or not, and those that others precede."""
 
 
@@ -72,3 +75,15 @@ def test_stores_bind_where_answers_are_long_and_no_speed_is_promised(turns: str,
     scenario = load_scenario("what-binds", [*overrides, Override.parse("service=null")], None, shelf())
     (one,) = explain(solve_scenario(scenario, shelf()))
     assert [each.limit.kind for each in one.limits if each.binding] == [kind]
+
+
+def test_cards_between_roles_bind_where_links_are_driven_well() -> None:
+    rates = {"turns_per_hour": "300", "new": "64 tokens", "answer": "50 tokens"}
+    overrides = [Override.parse(f"workload.rates.{key}={text}") for key, text in rates.items()]
+    overrides += [Override.parse("serving.roles=[split]"), Override.parse("limits.stock={}")]
+    driven = {"host_link_fraction": Fraction(4, 5), "load_ceiling_fraction": Fraction(9, 10)}
+    for changes, binding, cards in (({}, False, {2}), (driven, True, {2, 4})):
+        found = with_cache(**changes)
+        told = explain(solve_scenario(load_scenario("h20-or-h200", overrides, "scarce", found), found))
+        assert {one.build.core.fabric_nics for one in told} == cards
+        assert any(each.binding and each.limit.kind == "transfer" for one in told for each in one.limits) is binding

@@ -14,12 +14,14 @@ from planner.formulation.builder import to_lp_text
 from planner.formulation.rows import make_program
 from planner.hardware import Quantity, System
 from planner.problem import Problem, Situation
-from planner.scenario import Fleet, Limits, Owned, Service, Tiers
+from planner.scenario import Fleet, Limits, Owned, Service, Serving, Tiers
 from planner.units import Money
 from tests.unit import tiny
 
 Golden = Callable[[str, str], None]
 LP = Path(__file__).parent / "files" / "lp"
+SPLIT = Serving(engines=("engine",), weights=("bf16",), kv_formats=("bf16",), roles=("both", "split"))
+OF_ROLE = {"transfer": "decode", "prompt_slots": "prefill", "staging": "prefill"}
 POOLED = Tiers(cache="cache", placement="pooled")
 ALL_LINES = ("budget", "power", "sustained", "maximum")
 """Rules that count cluster lines: their programs hold lots and racks, the others racks only."""
@@ -45,12 +47,21 @@ SCENARIOS = {
     "racks": tiny.scenario(limits=Limits(racks=2)),
     "dram_pool": tiny.scenario(tiers=POOLED, fleet=Fleet(spare_groups=1)),
     "nvme_pool": tiny.scenario(tiers=POOLED),
+    "prompts": tiny.scenario(serving=SPLIT, fleet=Fleet(spare_groups=1), service=None),
+    "handover": tiny.scenario(serving=SPLIT, service=Service(decode_tokens_per_s=50, first_token_s=Fraction(15, 1000))),
 }
 
 
 def problem_of(kind: str) -> Problem:
     lines = tiny.LINES if kind in ALL_LINES else ()
     problem = tiny.problem(SCENARIOS[kind], (8, 12), tiny.catalog(lines))
+    if kind in ("prompts", "handover"):
+        problem = tiny.problem(SCENARIOS[kind], (8, 12, 15, 9), tiny.catalog(lines))
+        fabric = {"fabric_nic": tiny.FABRIC, "fabric_nics": 2}
+        roles = zip(problem.builds, ("both", "decode", "prefill", "prefill"), strict=True)
+        builds = [replace(build, core=replace(build.core, role=role, **fabric)) for build, role in roles]
+        other = replace(builds[3].core, engine=tiny.engine(id="other"))
+        return replace(problem, builds=(*builds[:3], replace(builds[3], core=other)))
     if kind != "owned":
         return problem
     system = System(
@@ -114,7 +125,9 @@ def test_programs_are_in_small_whole_numbers() -> None:
 
 def limit_line(kind: str) -> str:
     scenario = tiny.scenario(tiers=POOLED) if kind == "fabric" else tiny.scenario()
-    core = tiny.core(fabric_nic=tiny.FABRIC, fabric_nics=2) if kind == "fabric" else tiny.core()
+    scenario = replace(scenario, serving=SPLIT) if kind in OF_ROLE else scenario
+    core = tiny.core(fabric_nic=tiny.FABRIC, fabric_nics=2) if kind in ("fabric", *OF_ROLE) else tiny.core()
+    core = replace(core, role=OF_ROLE.get(kind, "both"))
     limit, build, at = GROUP_LIMITS[kind], tiny.build(one=core), Situation.of(scenario)
     hosts = reach(limit, build, at)
     return f"{kind}: need {limit.need(build, at)} {limit.unit} per open session, have {limit.have(build, at)}, " + (

@@ -82,13 +82,56 @@ class Oracle(LegalBuilds):
 
     def node_cents(self, build: Own) -> int:
         """Return one node with its percentage lines and tax."""
-        total = sum(count * self.with_tax(self.price(part)) for part, count in build.bought)
+        return sum(count * self.in_a_node(self.price(part)) for part, count in build.bought)
+
+    def in_a_node(self, price: int) -> int:
+        """Return a piece of this price with its percentage lines and tax."""
+        total = self.with_tax(price)
         for line in self.catalog.cluster.lines:
             if line.percent is not None:
                 special = {"low": line.percent_low, "high": line.percent_high}.get(self.case)
                 percent = line.percent if special is None else special
-                each = sum(count * self.with_tax(math.ceil(self.price(part) * percent)) for part, count in build.bought)
-                total += (self.scenario.finance.years if line.per_year else 1) * each
+                total += (self.scenario.finance.years if line.per_year else 1) * self.with_tax(
+                    math.ceil(price * percent)
+                )
+        return total
+
+    def least_node_cents(self, build: Own) -> int:
+        """Return the same with every part at its cheapest tier."""
+        return sum(
+            count * self.in_a_node(min([self.price(part), *(cents for _, cents in self.tiers(part))]))
+            for part, count in build.bought
+        )
+
+    def tiers(self, part: str) -> list[tuple[int, int]]:
+        """Return where the tiers of a part begin, with their prices."""
+        return [(t.from_pieces, int(getattr(t, self.case).cents)) for t in self.prices[part].volume]
+
+    def can_spare(self, fleet: tuple[Own, ...], part: str, more: int, beside: int) -> bool:
+        """Return whether so many more pieces of a part can be had and are wanted."""
+        limits = self.scenario.limits
+        bought, inside = parts_of(fleet, market=True).get(part, 0), parts_of(fleet).get(part, 0)
+        most = limits.stock.get(part, 10**9), limits.maximum.get(part, 10**9)
+        return bought + beside + more <= most[0] and inside + beside + more <= most[1]
+
+    def volume_cents(self, fleet: tuple[Own, ...], lines: list[tuple[str, int, int]]) -> int:
+        """Return what buying at tiers adds to ordinary prices; `lines` are part, pieces and years of cluster lines."""
+        total = 0
+        for part in self.prices:
+            inside = sum(b.nodes * n for b in fleet for name, n in b.bought if name == part)
+            beside = [(n, years) for name, n, years in lines if name == part]
+            pieces = inside + sum(n for n, _ in beside)
+            if pieces:
+                old, found = self.price(part), [0]
+                for begin, new in self.tiers(part):
+                    more = max(0, begin - pieces)
+                    if more and not self.can_spare(fleet, part, more, sum(n for n, _ in beside)):
+                        continue
+                    cents = max(0, begin - pieces) * self.in_a_node(new)
+                    cents += inside * (self.in_a_node(new) - self.in_a_node(old))
+                    cents += sum(n * years * (self.with_tax(new) - self.with_tax(old)) for n, years in beside)
+                    found.append(cents)
+                total += min(found)
         return total
 
     def totals(self, fleet: tuple[Own, ...]) -> Totals:
@@ -103,6 +146,7 @@ class Oracle(LegalBuilds):
         capex = sum(b.nodes * self.node_cents(b) for b in fleet)
         watts = sum(b.watts for b in fleet)
         items: dict[str, int] = {}
+        lines: list[tuple[str, int, int]] = []
         for line in self.catalog.cluster.lines:
             driver = drivers[line.driver]
             if line.percent is None and driver:
@@ -111,6 +155,8 @@ class Oracle(LegalBuilds):
                 capex += lots * line.pieces * years * self.with_tax(self.price(line.item))
                 watts += lots * line.pieces * self.catalog.find(line.item).power_w
                 items[line.item] = items.get(line.item, 0) + lots * line.pieces
+                lines.append((line.item, lots * line.pieces, years))
+        capex += self.volume_cents(fleet, lines)
         return Totals(capex, self.opex(watts), watts, nodes, drivers["racks"], items)
 
     @cached_property
@@ -242,7 +288,7 @@ class _Search:
 
     def __init__(self, oracle: Oracle, builds: list[Own], answer: Answer) -> None:
         self.oracle, self.answer = oracle, answer
-        self.cents = {b.key: b.nodes * oracle.node_cents(b) for b in builds}
+        self.cents = {b.key: b.nodes * oracle.least_node_cents(b) for b in builds}
         self.builds = sorted(builds, key=lambda b: (Fraction(self.cents[b.key], b.reach), repr(b.key)))
 
     def grow(self, fleet: tuple[Own, ...], start: int) -> None:

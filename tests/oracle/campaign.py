@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from planner.costs import bill, capex_cents, fleet_power_w
+from planner.bill import bill, capex_cents
+from planner.costs import fleet_power_w
 from planner.errors import InfeasibleError, PriceMissingError
 from planner.planning import Solved, solve_scenario
 from planner.verify import verify

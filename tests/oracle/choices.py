@@ -76,7 +76,7 @@ def _grow(
             return
     for i in range(start, len(builds)):
         larger = (*fleet, builds[i])
-        nodes = sum(b.nodes * oracle.node_cents(b) for b in larger)
+        nodes = sum(b.nodes * oracle.least_node_cents(b) for b in larger)
         least = Totals(nodes, 0, sum(b.watts for b in larger), sum(b.nodes for b in larger), 0, {})
         if oracle.allowed(larger, least) and (cap is None or nodes <= cap):
             _grow(oracle, builds, larger, i, found, steps, cap)

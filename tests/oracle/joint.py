@@ -180,7 +180,7 @@ class JointOracle:
         for offered in self.contents():
             if all(offered.values()) and self._can_hold(offered):
                 line = [(label, build) for label, builds in offered.items() for build in builds]
-                cents = {build.key: build.nodes * self.whole.node_cents(build) for _, build in line}
+                cents = {build.key: build.nodes * self.whole.least_node_cents(build) for _, build in line}
                 line.sort(key=lambda pair: (pair[0], Fraction(cents[pair[1].key], pair[1].reach), repr(pair[1].key)))
                 self._grow(dict.fromkeys(offered, ()), line, 0, cents)
         return self.best

@@ -68,6 +68,16 @@ class Own:
     drive_gb: int
     market: tuple[tuple[str, int], ...]
     prefill: int = 0
+    role: str = "both"
+    first_ms: int = 0
+
+    @property
+    def hosts(self) -> int:
+        return 0 if self.role == "prefill" else self.reach
+
+    @property
+    def prefills(self) -> int:
+        return 0 if self.role == "decode" else self.reach
 
 
 def key_of(build: Build) -> Key:
@@ -77,7 +87,7 @@ def key_of(build: Build) -> Key:
     drive = build.drive.id if build.drive else None
     return (
         machine, core.n_nodes, core.gpu.id, core.layout.name, core.weights, core.footprint.kv.name, build.cpu.id,
-        build.dimm.id, build.dimms, drive, build.drives, core.fabric_nics,
+        build.dimm.id, build.dimms, drive, build.drives, core.fabric_nics, core.role,
     )  # fmt: skip
 
 
@@ -173,6 +183,7 @@ class Way:
     weights: str
     kv: str
     fabric: int
+    role: str = "both"
 
     @property
     def name(self) -> str:
@@ -401,7 +412,7 @@ class LegalBuilds:
         return Own(
             key=(
                 way.system.id if way.system else chassis.id, way.nodes, way.gpu.id, way.name, way.weights, way.kv,
-                cpu.id, dimm.id, dimms, drive.id if drive else None, drives, way.fabric,
+                cpu.id, dimm.id, dimms, drive.id if drive else None, drives, way.fabric, way.role,
             ),
             kv=way.kv, tp=way.tp, nodes=way.nodes, reach=reach,
             parts=tuple((name, count * way.nodes) for name, count in stocked),

@@ -6,7 +6,8 @@ from collections.abc import Callable
 from dataclasses import replace
 from random import Random
 
-from planner.costs import bill, fleet_drivers, fleet_power_w
+from planner.bill import bill
+from planner.costs import fleet_drivers, fleet_power_w
 from planner.eligibility import catalog_vendors
 from planner.engines import EngineShelf
 from planner.errors import InfeasibleError, PlannerError, PriceMissingError

@@ -10,7 +10,7 @@ from random import Random
 from planner.errors import InputError
 from planner.hardware import Catalog, Part
 from planner.owned import with_owned
-from planner.prices import LeadTime
+from planner.prices import LeadTime, VolumePrice
 from planner.scenario import Limits, Owned
 from planner.units import Money
 from tests.oracle.brute_force import Oracle, TooLargeError, parts_of
@@ -38,7 +38,8 @@ def with_rules(instance: Instance) -> Instance:
         return instance
     instance = replace(instance, scenario=_ruled(instance, rng, oracle, fleet))
     used = sorted(parts_of(fleet))
-    return without_a_part(instance, rng.choice(used)) if used and rng.random() < 0.6 else instance
+    instance = without_a_part(instance, rng.choice(used)) if used and rng.random() < 0.6 else instance
+    return with_volume_prices(instance, {**oracle.totals(fleet).items, **parts_of(fleet)})
 
 
 def without_a_part(instance: Instance, part: str) -> Instance:
@@ -55,12 +56,34 @@ def without_a_part(instance: Instance, part: str) -> Instance:
     return replace(instance, shelf=replace(instance.shelf, catalog=changed))
 
 
+def with_volume_prices(instance: Instance, used: dict[str, int]) -> Instance:
+    """Give some parts of the best fleet, in a third of all instances, lower prices from about as many on."""
+    rng = Random(f"volume of {instance.seed}")
+    if not used or rng.random() > 0.33:
+        return instance
+    catalog = instance.shelf.catalog
+    chosen = set(rng.sample(sorted(used), min(len(used), rng.randint(1, 3))))
+    prices = []
+    for price in catalog.books["book"].prices:
+        tiers, begin, share = [], 1, 100
+        for _ in range(rng.randint(1, 3) if price.part in chosen else 0):
+            begin = max(begin + 1, used[price.part] + rng.randint(-2, 4) + len(tiers) * rng.randint(1, 8))
+            share = rng.randint(share * 3 // 5, share)
+            low, typical, high = (
+                Money("USD", max(1, money.cents * share // 100)) for money in (price.low, price.typical, price.high)
+            )
+            tiers.append(VolumePrice(from_pieces=begin, low=low, typical=typical, high=high))
+        prices.append(replace(price, volume=tuple(tiers)))
+    book = replace(catalog.books["book"], prices=tuple(prices))
+    return replace(instance, shelf=replace(instance.shelf, catalog=replace(catalog, books={"book": book})))
+
+
 def _marked(instance: Instance, rng: Random) -> Instance:
     """Give machines their makers."""
     catalog = instance.shelf.catalog
     parts = {kind: dict(by_id) for kind, by_id in catalog.parts.items()}
     if len(parts["gpu"]) == 1 and rng.random() < 0.5:
-        catalog = _with_a_second_gpu(catalog, parts, rng)
+        catalog = with_a_second_gpu(catalog, parts, rng)
     for kind, makers in (("gpu", "GGH"), ("chassis", "CG"), ("system", ("any", "S", "C"))):
         parts[kind] = {name: replace(part, vendor=rng.choice(makers)) for name, part in parts[kind].items()}
     for by_id in parts.values():
@@ -78,7 +101,7 @@ def _marked(instance: Instance, rng: Random) -> Instance:
     return replace(instance, shelf=shelf)
 
 
-def _with_a_second_gpu(catalog: Catalog, parts: dict[str, dict[str, Part]], rng: Random) -> Catalog:
+def with_a_second_gpu(catalog: Catalog, parts: dict[str, dict[str, Part]], rng: Random) -> Catalog:
     """Give every chassis another GPU to choose, of other memory at another price."""
     gpu = catalog.gpus()["gpu-0"]
     parts["gpu"]["gpu-1"] = replace(

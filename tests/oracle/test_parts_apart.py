@@ -19,7 +19,7 @@ from planner.planning import Solved, solve_scenario
 from planner.scenario import Fleet, Limits
 from planner.units import Money
 from planner.verify import verify
-from tests.benchmarks.synthetic import Instance, Size, make_sized
+from tests.benchmarks.synthetic import Instance, Size, make_sized, with_tiers
 from tests.oracle.campaign import answered, faults
 
 BLOCK = 5
@@ -64,6 +64,8 @@ def middle_sized(seed: int) -> Instance:
         objective=rng.choice(("capex", "capex", "nodes")),
     )
     shelf = replace(instance.shelf, catalog=replace(catalog, cluster=cluster, parts=parts))
+    if seed % 3 == 1:
+        shelf = with_tiers(shelf, Random(f"tiers {seed}"), 0.7, 80)
     return Instance(scenario, shelf)
 
 

@@ -22,7 +22,7 @@ from planner.hardware import Quantity, System
 from planner.layout import Layout
 from planner.problem import Problem, Situation
 from planner.program import Program, Row
-from planner.scenario import Fleet, Limits, Owned, Scenario, Service, Tiers
+from planner.scenario import Fleet, Limits, Owned, Scenario, Service, Serving, Tiers
 from planner.units import Money, ceil
 from planner.workload import SharedPrefix
 from tests.oracle.brute_force import contents_of_racks
@@ -30,6 +30,14 @@ from tests.unit import tiny
 from tests.unit.tiny import GB, GIB, MIB, PERCENT
 
 POOLED = Tiers(cache="cache", placement="pooled")
+
+SPLIT = Serving(engines=("engine",), weights=("bf16",), kv_formats=("bf16",), roles=("both", "split"))
+OF_ROLE = {"transfer": "decode", "prompt_slots": "prefill", "staging": "prefill"}
+# A chunk of 512, as below: layers, products, attention, rows.
+STEP_S = Fraction(10, 1000) + Fraction(512 * (2 * 17_834_496 + 16_777_216), 50 * 10**12)
+STEP_S += Fraction(512 * 2 * 10 * 512 * 8, 500 * GB)
+# 4 MiB and 640 tokens at 10 GB/s between cards and at 8 GB/s over a GPU's own link; 640 tokens are prefilled.
+STAY_S = STEP_S * Fraction(640, 512) + (4 * MIB + 640 * 4096) * (Fraction(1, 10 * GB) + Fraction(1, 8 * GB))
 
 # kind: what a group has, what an open session needs, how many fifths of an open session a group hosts: 5 are in flight.
 BY_HAND = {
@@ -63,18 +71,26 @@ BY_HAND = {
     "worth": (19, Fraction(0), None),
     # 2 cards of 10 GB/s, half planned.
     "fabric": (10 * GB, Fraction(4 * MIB, 200), 2384185),
+    # The same cards: 4 MiB go, 640 tokens of 4,096 B come back in the other direction.
+    "transfer": (10 * GB, Fraction(4 * MIB, 200), 2384185),
+    # Six slots; a turn stays 14.81 ms, of which 13.28 ms are spent on its tokens.
+    "prompt_slots": (6, STAY_S / 200, 405139),
+    # 96 GiB in sessions of 4 MiB.
+    "staging": (24 * 1024, STAY_S / 200, 1659451641),
 }
 
 
 def scenario_of(kind: str) -> Scenario:
+    if kind in OF_ROLE:
+        return tiny.scenario(serving=SPLIT)
     return tiny.scenario(tiers=POOLED) if kind == "fabric" else tiny.scenario()
 
 
 @pytest.mark.parametrize("kind", list(GROUP_LIMITS))
 def test_group_limit_by_hand(kind: str) -> None:
     at = Situation.of(scenario_of(kind))
-    core = tiny.core(fabric_nic=tiny.FABRIC, fabric_nics=2) if kind == "fabric" else tiny.core()
-    limit, build = GROUP_LIMITS[kind], tiny.build(one=core)
+    core = tiny.core(fabric_nic=tiny.FABRIC, fabric_nics=2) if kind in ("fabric", *OF_ROLE) else tiny.core()
+    limit, build = GROUP_LIMITS[kind], tiny.build(one=replace(core, role=OF_ROLE.get(kind, "both")))
     assert limit.active(at)
     assert (limit.have(build, at), limit.need(build, at), reach(limit, build, at)) == BY_HAND[kind]
 
@@ -99,6 +115,9 @@ def test_group_limit_by_hand(kind: str) -> None:
         ("worth", {"tiers": Tiers(cache="cache", dram="none", nvme="none")}),
         ("worth", {"workload": tiny.workload(rates=None)}),
         ("fabric", {}),
+        ("transfer", {}),
+        ("prompt_slots", {"serving": SPLIT, "workload": tiny.workload(rates=None)}),
+        ("staging", {}),
     ],
 )
 def test_group_limit_that_is_not_asked_for(kind: str, change: dict[str, object]) -> None:
@@ -180,6 +199,48 @@ def test_sessions_rule() -> None:
     assert checks(fleet(spare_groups=1), "sessions", {0: 3}) == [(20, 16, "sessions", False)]
 
 
+def split_problem(*roles: tuple[str, int], **changes: object) -> Problem:
+    """A problem with a build per role and reach in whole sessions, with two fabric cards each."""
+    problem = tiny.problem(tiny.scenario(serving=SPLIT, **changes), [most for _, most in roles])
+    builds = tuple(
+        replace(
+            build, drive=None if role == "prefill" else build.drive,
+            core=replace(build.core, role=role, fabric_nic=tiny.FABRIC, fabric_nics=2),
+        )
+        for (role, _), build in zip(roles, problem.builds, strict=True)
+    )  # fmt: skip
+    return replace(problem, builds=builds)
+
+
+def test_prompts_rule() -> None:
+    # Both roles host 8, decode groups 12; prefill groups serve 15.
+    problem = split_problem(("both", 8), ("decode", 12), ("prefill", 15))
+    assert checks(problem, "sessions", {0: 1, 1: 1}) == [(20, 20, "sessions", True)]
+    assert checks(problem, "prompts", {0: 1, 1: 1}) == [(20, 8, "sessions", False)]
+    assert checks(problem, "sessions", {0: 1, 1: 1, 2: 1}) == [(20, 20, "sessions", True)]
+    assert checks(problem, "prompts", {0: 1, 1: 1, 2: 1}) == [(20, 23, "sessions", True)]
+    # One group of any role is lost: sessions lose 12 of 24 here, prompts all there is.
+    spare = split_problem(("both", 8), ("decode", 12), ("prefill", 30), fleet=Fleet(spare_groups=1))
+    assert checks(spare, "sessions", {1: 3, 2: 1}) == [(20, 24, "sessions", True)]
+    assert checks(spare, "prompts", {1: 3, 2: 1}) == [(20, 0, "sessions", False)]
+    assert checks(spare, "prompts", {1: 3, 2: 2}) == [(20, 30, "sessions", True)]
+
+
+def test_handover_rule() -> None:
+    # Drives 1.05 ms; 4 MiB and 512 tokens over the cards 0.63 ms, 4 MiB and 512 tokens into the GPU 0.79 ms: 3 ms.
+    # 4 MiB and 512 tokens over cards and link 1.42 ms, 10.62 ms for the chunk: 13 ms.
+    promised = Service(decode_tokens_per_s=50, first_token_s=Fraction(16, 1000))
+    problem = split_problem(("decode", 12), ("prefill", 15), service=promised)
+    assert checks(problem, "handover", {0: 1, 1: 1}) == [(1, 1, "kinds", True), (16, 16, "ms", True)]
+    late = split_problem(("decode", 12), ("prefill", 15), service=replace(promised, first_token_s=Fraction(15, 1000)))
+    assert checks(late, "handover", {0: 1, 1: 1}) == [(1, 1, "kinds", True), (16, 15, "ms", False)]
+    assert checks(late, "handover", {0: 2}) == [(1, 1, "kinds", True), (3, 15, "ms", True)]
+    other = replace(problem.builds[1], core=replace(problem.builds[1].core, engine=tiny.engine(id="other")))
+    mixed = replace(problem, builds=(problem.builds[0], other))
+    assert checks(mixed, "handover", {0: 1, 1: 1})[0] == (2, 1, "kinds", False)
+    assert checks(mixed, "handover", {}) == []
+
+
 def test_lost_nodes_are_lost_groups_at_worst() -> None:
     assert checks(fleet(spare_nodes=1), "sessions", {0: 3}) == [(20, 16, "sessions", False)]
     assert fleet(spare_nodes=1, spare_groups=2).spares == fleet(spare_nodes=2).spares == 2
@@ -246,6 +307,28 @@ def test_nested_losses_against_every_set(seed: int) -> None:
         ]
         left.append(surviving_nested(capacities, dict.fromkeys(range(5), 1), tiers))
     assert min(left) == sum(capacities) - worst
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_spare_racks_of_roles(seed: int) -> None:
+    # Whatever racks are lost, groups of both roles and pairs of the others hold what is left.
+    rng = Random(f"racks of roles {seed}")
+    racks, roles = rng.randint(1, 3), ("both", "decode", "prefill")
+    made = split_problem(*((role, rng.randint(4, 12)) for role in roles), fleet=Fleet(spare_racks=racks))
+    builds = tuple(replace(build, racks_per=rng.randint(1, 2)) for build in made.builds)
+    problem, met = replace(made, builds=builds), set()
+    for counts in product(range(4), repeat=3):
+        groups = [build for build, n in zip(builds, counts, strict=True) for _ in range(n)]
+        held = True
+        for lost in contents_of_racks(tuple(build.racks_per for build in groups), racks):
+            sums = dict.fromkeys(roles, 0)
+            for i, build in enumerate(groups):
+                sums[build.core.role] += 0 if i in lost else build.reach
+            held &= sums["both"] + min(sums["decode"], sums["prefill"]) >= problem.at.open_parts
+        found = checks(problem, "spare_racks", {i: n for i, n in enumerate(counts) if n})
+        assert all(good for *_, good in found) is held, counts
+        met.add(held)
+    assert met == {True, False} or racks > 1
 
 
 def test_spare_racks_of_a_pool() -> None:
@@ -386,7 +469,7 @@ def test_rewarm_rule_loses_each_build_in_turn() -> None:
 def test_every_rule_has_a_test_here() -> None:
     tested = {"sessions", "budget", "power", "rack_units", "nodes", "builds", "stock", "dram_pool", "nvme_pool"}
     tested |= {"build_nodes", "gpu_models", "minimum", "maximum", "sustained", "racks", "spare_racks", "owned"}
-    tested |= {"rewarm"}
+    tested |= {"rewarm", "prompts", "handover"}
     assert set(FLEET_RULES) == tested
     assert set(GROUP_LIMITS) == set(BY_HAND)
 

@@ -12,11 +12,9 @@ from fractions import Fraction
 
 import pytest
 
+from planner.bill import CostLine, bill, capex_cents
 from planner.build import Build
 from planner.costs import (
-    CostLine,
-    bill,
-    capex_cents,
     fleet_drivers,
     fleet_opex_cents,
     fleet_power_w,

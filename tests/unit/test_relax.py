@@ -200,6 +200,7 @@ LOAD_OR_TIERS = {
     "nvme_pool": "the load",
     "owned": "what is there already",
     "worth": "what the tiers are for",
+    "prompts": "the load",
 }
 HELD_BY = {
     "decode": "service.decode",
@@ -214,6 +215,10 @@ HELD_BY = {
     "host_both": "workload.rates.turns_per_hour",
     "dram_bandwidth": "workload.rates.turns_per_hour",
     "fabric": "workload.rates.turns_per_hour",
+    "transfer": "workload.rates.turns_per_hour",
+    "prompt_slots": "workload.rates.turns_per_hour",
+    "staging": "workload.rates.turns_per_hour",
+    "handover": "service.first_token",
     "minimum": "limits.minimum",
     "build_nodes": "fleet.min_build_nodes",
     "gpu_models": "fleet.one_gpu_model",

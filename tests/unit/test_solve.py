@@ -8,7 +8,7 @@ from fractions import Fraction
 import pytest
 
 from planner import solve as solving
-from planner.costs import bill, capex_cents
+from planner.bill import bill, capex_cents
 from planner.errors import PlannerError, UnprovenError, UsageError
 from planner.formulation.objectives import stages
 from planner.formulation.rows import make_program, most_groups, pools_of

@@ -7,11 +7,13 @@ from fractions import Fraction
 
 import pytest
 
+from planner import verify
 from planner.answer import cost_summary
-from planner.costs import fleet_tco_cents
+from planner.bill import fleet_tco_cents
 from planner.errors import InfeasibleError, PriceMissingError
 from planner.planning import solve_scenario
 from planner.scenario import Tiers
+from planner.units import ceil
 from planner.wear import wear_of
 from tests.oracle.sizing import sized_instance
 from tests.unit.tiny import problem, scenario, workload
@@ -31,6 +33,19 @@ def test_writes_of_a_term_against_the_rating() -> None:
     # All that is written stays the same however many machines share it.
     alone = wear_of(asked, {asked.builds[1]: 1})[0]
     assert alone.used * alone.pieces == one.used * one.pieces + two.used * two.pieces
+
+
+@pytest.mark.parametrize("counts", [(3, 0, 0), (1, 2, 1), (1, 2, 3), (0, 2, 2)])
+def test_sessions_are_where_the_check_has_them(counts: tuple[int, ...], monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = problem(reaches=(8, 12, 16))
+    roles = zip(asked.builds, ("both", "decode", "prefill"), strict=True)
+    asked = replace(asked, builds=tuple(replace(one, core=replace(one.core, role=role)) for one, role in roles))
+    fleet = asked.fleet(dict(enumerate(counts)))
+    monkeypatch.setattr(verify, "fresh_reach", lambda problem, build: build.reach)
+    placed = {build: sum(shares) for build, shares in verify.allocate(asked, fleet).items() if build.hosts}
+    written = {build.name: A_DAY * TERM * sessions for build, sessions in placed.items()}
+    found = wear_of(asked, fleet)
+    assert {one.build: one.written_bytes for one in found} == {name: ceil(size) for name, size in written.items()}
 
 
 def test_money_is_the_part_of_the_price_rounded_up() -> None:

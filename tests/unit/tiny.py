@@ -46,6 +46,7 @@ from planner.problem import Problem, Situation
 from planner.scenario import Finance, Fleet, Limits, Scenario, Service, Serving, Tiers
 from planner.scenario_files import load_scenario
 from planner.units import Money
+from planner.volume import group_paid
 from planner.workload import Context, Rates, Workload
 
 GIB, GB, MIB = 2**30, 10**9, 2**20
@@ -272,9 +273,10 @@ def priced(made: Build, prices: Pricing, reach: int) -> Build:
         prices.catalog.cluster.rack_units // made.core.chassis.rack_units,
         prices.catalog.cluster.rack_w * made.n_nodes // made.power_w,
     )
+    paid = group_paid(prices, made)
     return replace(
-        made, cost_cents=prices.group_cents(made), opex_cents=prices.opex_cents(made.power_w),
-        tco_cents=prices.group_tco_cents(made), racks_per=per,
+        made, cost_cents=paid.cents, opex_cents=prices.opex_cents(made.power_w), tco_cents=paid.tco_cents,
+        rest_cents=paid.rest_cents, rest_tco_cents=paid.rest_tco_cents, volume_pieces=paid.pieces, racks_per=per,
     )  # fmt: skip
 
 
