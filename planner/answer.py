@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from planner import __version__
-from planner.bill import CostLine, bill, capex_cents, fleet_tco_cents
+from planner.bill import CostLine, at_volume, bill, capex_cents, fleet_tco_cents
 from planner.build import Build
 from planner.candidates import Candidates, limiting_kind
 from planner.caveats import plan_warnings
@@ -97,7 +97,7 @@ def assemble(solved: Solved, shelf: Shelf, checked: Verification, beside: Beside
     """Return the plan of what was solved and verified."""
     problem, scenario, fleet = solved.problem, solved.scenario, solved.fleet
     lines = bill(problem.pricing, fleet)
-    groups = tuple(_node_group(problem, b, n, checked.hosted) for b, n in fleet.items())
+    groups = tuple(_node_group(problem, build, fleet, checked.hosted) for build in fleet)
     cost = cost_summary(problem, fleet)
     plan = Plan(
         scenario=scenario.name, title=scenario.title, status=solved.outcome.status,
@@ -192,8 +192,8 @@ def cost_summary(problem: Problem, fleet: Mapping[Build, int]) -> CostSummary:
     )  # fmt: skip
 
 
-def _node_group(problem: Problem, build: Build, count: int, hosted: Mapping[str, int]) -> NodeGroup:
-    core = build.core
+def _node_group(problem: Problem, build: Build, fleet: Mapping[Build, int], hosted: Mapping[str, int]) -> NodeGroup:
+    core, count = build.core, fleet[build]
     return NodeGroup(
         build=build.name, groups=count, nodes=count * build.n_nodes, nodes_per_group=build.n_nodes,
         chassis=core.chassis.id, system=core.system.id if core.system else None, gpu=core.gpu.id,
@@ -206,7 +206,7 @@ def _node_group(problem: Problem, build: Build, count: int, hosted: Mapping[str,
         reach=build.reach // problem.at_of(build).scale, limiting=limiting_kind(build, problem.at_of(build)),
         hosted=hosted.get(build.name, 0),
         power_w=build.power_w // build.n_nodes, rack_units=core.chassis.rack_units,
-        unit_cents=problem.pricing.node_cents(build), edge=pool_edge(problem, build),
+        unit_cents=at_volume(problem.pricing, fleet).node_cents(build), edge=pool_edge(problem, build),
         owned=isinstance(core.system, OwnedMachine), service=core.service, role=core.role,
         worth=worth_of(build, problem.at_of(build)),
     )  # fmt: skip

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from planner.build import Build
@@ -18,7 +18,7 @@ from planner.costs import (
 )
 from planner.evidence import Evidence
 from planner.hardware import ClusterLine, Item
-from planner.volume import best_tiers
+from planner.volume import Choice, best_tiers, spare_use
 
 Scope = Literal["node", "cluster", "service"]
 
@@ -65,7 +65,7 @@ class CostLine:
 def bill(pricing: Pricing, fleet: Mapping[Build, int]) -> tuple[CostLine, ...]:
     """Return every line of the bill of materials of a fleet, each part at the price of its volume."""
     tiers = best_tiers(pricing, fleet)
-    pricing = pricing.at_pieces({part: choice.from_pieces for part, choice in tiers.items() if choice.tier})
+    pricing = _at(pricing, tiers)
     lines = [line for build, count in fleet.items() if count for line in _node_lines(pricing, build, count)]
     drivers = fleet_drivers(fleet, pricing.catalog)
     for rule in pricing.catalog.cluster.lines:
@@ -73,14 +73,35 @@ def bill(pricing: Pricing, fleet: Mapping[Build, int]) -> tuple[CostLine, ...]:
             lines += [_percent_line(pricing, rule, build, count) for build, count in fleet.items() if count]
         elif drivers[rule.driver]:
             lines.append(_cluster_line(pricing, rule, drivers[rule.driver]))
+    told = (_with_tier(line, tiers.get(line.part)) for line in lines)
     spare = {part: choice.spare for part, choice in tiers.items() if choice.spare}
-    return (*lines, *(line for part, count in spare.items() for line in _spare_lines(pricing, part, count)))
+    return (*told, *(line for part, count in spare.items() for line in _spare_lines(pricing, part, count)))
+
+
+def at_volume(pricing: Pricing, fleet: Mapping[Build, int]) -> Pricing:
+    """Return the prices at which a fleet is bought."""
+    return _at(pricing, best_tiers(pricing, fleet))
+
+
+def _at(pricing: Pricing, tiers: Mapping[str, Choice]) -> Pricing:
+    return pricing.at_pieces({part: choice.from_pieces for part, choice in tiers.items() if choice.tier})
+
+
+def _with_tier(line: CostLine, choice: Choice | None) -> CostLine:
+    """Return a line that says where its price begins."""
+    if choice is None or not choice.tier:
+        return line
+    words = f"price from {choice.from_pieces} pieces on"
+    return replace(line, rule=f"{line.rule}; {words}" if line.rule else words)
 
 
 def _spare_lines(pricing: Pricing, part: str, count: int) -> Iterator[CostLine]:
     """Yield what is bought of a part beyond what the fleet uses, with the lines that are a share of its price."""
-    rule = f"{count} more than the fleet uses: from so many on all cost less"
-    yield _priced(pricing, f"spare {part}", "spare", part, "node", None, count, rule=rule)
+    rule, like = f"{count} more than the fleet uses: from so many on all cost less", spare_use(pricing, part)
+    years = 1 if like is None else pricing.lots_per_year(like)
+    yield _priced(pricing, f"spare {part}", "spare", part, "node", None, count, years=years, rule=rule)
+    if like is not None:
+        return
     for line in pricing.linear_lines():
         if line.percent is not None:
             charged = {case: pricing.percent_cents(line, pricing.cents(part, case), case) for case in CASES}

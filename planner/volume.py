@@ -54,8 +54,25 @@ def saved_cents(pricing: Pricing, part: str, tier: int, use: str, tco: bool = Fa
 
 
 def spare_cents(pricing: Pricing, part: str, tier: int, tco: bool = False) -> int:
-    """Return what a piece costs at a tier that is bought beyond those in use: as much as another in a machine."""
-    once, yearly = at_tier(pricing, part, tier).piece_split(part)
+    """Return what a piece costs at a tier that is bought beyond those in use: as much as in its cheapest use.
+
+    Were it more, a lot or a rack too many would be bought in its place.
+    """
+    cheaper = at_tier(pricing, part, tier)
+    return min(_use_cents(cheaper, part, line, tco) for line in uses_of(pricing, part).values())
+
+
+def spare_use(pricing: Pricing, part: str) -> ClusterLine | None:
+    """Return the cluster line whose piece a spare one costs as much as; None where it is that of a machine."""
+    uses = uses_of(pricing, part)
+    return uses[min(uses, key=lambda use: (_use_cents(pricing, part, uses[use], False), use != NODES))]
+
+
+def _use_cents(pricing: Pricing, part: str, line: ClusterLine | None, tco: bool) -> int:
+    if line is not None:
+        lot = pricing.lot_cents(line)
+        return ceil(pricing.term_factor * lot) if tco and not line.per_year else lot
+    once, yearly = pricing.piece_split(part)
     return (ceil(pricing.term_factor * once) if tco else once) + pricing.finance.years * yearly
 
 

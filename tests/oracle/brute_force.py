@@ -127,7 +127,13 @@ class Oracle(LegalBuilds):
                     more = max(0, begin - pieces)
                     if more and not self.can_spare(fleet, part, more, sum(n for n, _ in beside)):
                         continue
-                    cents = max(0, begin - pieces) * self.in_a_node(new)
+                    years = self.scenario.finance.years
+                    uses = [
+                        (years if line.per_year else 1) * self.with_tax(new)
+                        for line in self.catalog.cluster.lines
+                        if line.item == part and line.percent is None
+                    ]
+                    cents = more * min([self.in_a_node(new), *uses])
                     cents += inside * (self.in_a_node(new) - self.in_a_node(old))
                     cents += sum(n * years * (self.with_tax(new) - self.with_tax(old)) for n, years in beside)
                     found.append(cents)

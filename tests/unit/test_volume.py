@@ -57,6 +57,7 @@ def test_a_tier_is_bought_up_to_where_it_pays(begin: int, nodes: int, tier: int,
     assert capex(prices, nodes) == capex(tiny.pricing(), nodes) - saved
     lines = {line.item: line for line in bill(prices, fleet)}
     assert lines["gpu"].unit_cents["typical"] == (150_000 if tier else 200_000)
+    assert lines["gpu"].rule == (f"price from {begin} pieces on" if tier else "")
     assert ("spare gpu" in lines) == bool(spare)
 
 
@@ -64,6 +65,12 @@ def test_a_cluster_line_has_tiers_too() -> None:
     # Four nodes have 8 front ports, two to a node, each with a cable of 10.01 and 1.01 tax; at 4.99 each with 0.50.
     prices = priced_from(8, "cable", 499)
     assert capex(prices, 4) == capex(tiny.pricing(), 4) - 8 * (1_001 + 101 - 499 - 50)
+
+
+def test_a_spare_piece_costs_as_much_as_in_its_cheapest_use() -> None:
+    # A cable of a cluster line has no support: two spare ones at 5.49 each. Were they dearer, ten would be laid.
+    prices = priced_from(10, "cable", 499)
+    assert capex(prices, 4) == capex(tiny.pricing(), 4) - 8 * (1_001 + 101 - 499 - 50) + 2 * (499 + 50)
 
 
 def test_nothing_is_bought_beyond_the_stock() -> None:
