@@ -18,7 +18,7 @@ from planner.volume import uses_of, volume_terms
 from planner.workload import Sessions
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Situation:
     """The scenario with what follows from it for every build.
 

@@ -8,6 +8,7 @@ inputs are known to one digit, but a limit decides the same way every time.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
@@ -15,7 +16,7 @@ from functools import lru_cache
 from planner.hardware import Gpu
 from planner.work import Batch, Run, Work, local_link, step_work
 
-_MOST_SESSIONS = 4096
+_MOST_SESSIONS, _FIRST_TRIED = 4096, 64
 
 
 def peak_flops(gpu: Gpu, element: str) -> int:
@@ -98,7 +99,7 @@ def decode_step_s(run: Run, sessions: int, context: int) -> Fraction:
 
 @lru_cache(maxsize=4096)
 def decode_sessions(run: Run, context: int, step_s: Fraction, ceiling: Fraction, prompt_share: Fraction) -> int:
-    """Return how many sessions one replica decodes, by bisection.
+    """Return how many sessions one replica decodes.
 
     It is the largest n with step(n) / step_s + n * prompt_share <= ceiling.
 
@@ -109,11 +110,28 @@ def decode_sessions(run: Run, context: int, step_s: Fraction, ceiling: Fraction,
     prompt_share : Fraction
         Share of the time that the prompts of each session in flight take.
     """
-    low, high = 0, _MOST_SESSIONS
+    return largest(
+        lambda n: decode_step_s(run, n, context) / step_s + n * prompt_share, ceiling, _MOST_SESSIONS, _FIRST_TRIED
+    )
+
+
+def largest(busy: Callable[[int], Fraction], ceiling: Fraction, most: int, first: int) -> int:
+    """Return the largest n up to `most` with busy(n) <= ceiling, 0 where there is none; busy rises with n.
+
+    It is asked where it would meet the ceiling if it were straight, and every third time half-way: a step's time
+    is nearly straight, so that half as many steps are looked at as by halves alone.
+    """
+    low, high, tried = 0, most, min(first, most)
+    below, above, times = 0.0, 0.0, 0
     while low < high:
-        middle = (low + high + 1) // 2
-        busy = decode_step_s(run, middle, context) / step_s + middle * prompt_share
-        low, high = (middle, high) if busy <= ceiling else (low, middle - 1)
+        share, times = busy(tried), times + 1
+        if share <= ceiling:
+            low, below = tried, float(share)
+        else:
+            high, above = tried - 1, float(share)
+        rise = (above - below) / (high + 1 - low) if above else below / max(1, low)
+        straight = low + int((float(ceiling) - below) / rise) if rise > 0 and times % 3 else (low + high + 1) // 2
+        tried = min(high, max(low + 1, straight))
     return low
 
 

@@ -7,7 +7,7 @@ over all groups together.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
@@ -164,11 +164,10 @@ def apart(text: str) -> tuple[int, int]:
     return (number, -number)
 
 
-def limits_of(role: str, at: Situation) -> Iterator[GroupLimit]:
-    """Yield the active limits that concern groups of a role."""
-    for limit in GROUP_LIMITS.values():
-        if limit.active(at) and concerns(limit.kind, role):
-            yield limit
+@lru_cache(maxsize=32)
+def limits_of(role: str, at: Situation) -> tuple[GroupLimit, ...]:
+    """Return the active limits that concern groups of a role."""
+    return tuple(limit for limit in GROUP_LIMITS.values() if limit.active(at) and concerns(limit.kind, role))
 
 
 def reach(limit: GroupLimit, build: Build, at: Situation) -> int | None:

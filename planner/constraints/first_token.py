@@ -67,9 +67,10 @@ def drive_seconds(build: Build, at: Situation) -> Fraction:
     if at.scenario.tiers.nvme == "none" or build.drive is None or build.core.role == PREFILL:
         return Fraction(0)
     cut = topology.drive_read(build.core.chassis, build.drive, build.drives)
-    read = cut.bytes_per_s * build.cache.drive_read_fraction
-    size = build.core.footprint
-    return size.resume_bytes * size.copies / read
+    share, size = build.cache.drive_read_fraction, build.core.footprint
+    moved = size.resume_bytes * size.copies
+    # One fraction instead of three: this is asked for every population of drives.
+    return Fraction(moved.numerator * share.denominator, moved.denominator * cut.bytes_per_s * share.numerator)
 
 
 def core_seconds(core: Core, cache: Cache, at: Situation) -> Fraction:
