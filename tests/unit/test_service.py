@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
 from random import Random
@@ -306,27 +307,25 @@ def test_serving_and_service_have_their_defaults() -> None:
     assert (made.prefill_ceiling_fraction, made.decode_ceiling_fraction, made.measured) == (None, None, None)
 
 
-def test_the_largest_number_under_a_ceiling_is_that_of_halving_with_fewer_looks() -> None:
+def bent(rng: Random, seen: list[int]) -> Callable[[int], Fraction]:
+    """Return a share that rises with n, steeper from some n on, and notes what it is asked."""
+    start, rise = Fraction(rng.randint(1, 900), 1000), Fraction(rng.randint(1, 3000), 10**5)
+    bend, steeper = rng.randint(1, 300), Fraction(rng.randint(0, 5000), 10**5)
+
+    def busy(n: int) -> Fraction:
+        seen.append(n)
+        return start + rise * n + steeper * max(0, n - bend)
+
+    return busy
+
+
+def test_the_largest_number_under_a_ceiling_takes_few_looks() -> None:
     rng, looks = Random(3), 0
     for _ in range(2000):
-        start, rise, bend = (
-            Fraction(rng.randint(1, 900), 1000),
-            Fraction(rng.randint(1, 3000), 10**5),
-            rng.randint(1, 300),
-        )
-        steeper, most, ceiling = (
-            Fraction(rng.randint(0, 5000), 10**5),
-            rng.choice((1, 2, 50, 4096)),
-            rng.randint(1, 120),
-        )
         seen: list[int] = []
-
-        def busy(n: int) -> Fraction:
-            seen.append(n)
-            return start + rise * n + steeper * max(0, n - bend)  # noqa: B023
-
-        found = service.largest(busy, Fraction(ceiling, 100), most, 64)
+        busy, most, ceiling = bent(rng, seen), rng.choice((1, 2, 50, 4096)), Fraction(rng.randint(1, 120), 100)
+        found = service.largest(busy, ceiling, most, 64)
         looks += len(seen)
-        assert found == 0 or busy(found) <= Fraction(ceiling, 100)
-        assert found == most or busy(found + 1) > Fraction(ceiling, 100)
-    assert looks < 6 * 2000
+        assert found == 0 or busy(found) <= ceiling
+        assert found == most or busy(found + 1) > ceiling
+    assert looks < 5 * 2000
