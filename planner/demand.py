@@ -7,6 +7,7 @@ node, and leaves the tiers' ceilings to the constraints.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -15,8 +16,9 @@ from planner.kvcache import KvCache, custom_cache, kv_cache
 from planner.models import Model
 from planner.pool import Sizes
 from planner.scenario import Scenario
+from planner.spread import quantile, sum_bytes
 from planner.units import ceil, format_bytes, format_share
-from planner.workload import Sessions, count_sessions, prefix_share, prefix_tokens
+from planner.workload import Sessions, count_sessions, mean_prefix_tokens, prefix_share, prefix_tokens
 
 
 @dataclass(frozen=True)
@@ -58,7 +60,10 @@ class Footprint:
         Copies of a session that a node's tier holds in this layout; all bytes below but
         `resume_bytes` include them.
     stored_bytes : int
-        What one session takes of its own in host memory or on drives.
+        What one session takes of its own in host memory or on drives: as planned, or at the mean where the sum
+        of contexts counts.
+    spread_bytes : int
+        Quantile times deviation of that, where the sum counts; else 0.
     prefix_bytes : int
         Shared prefixes, held once by each node's tier (or once in a pooled tier).
     resume_bytes : int
@@ -74,6 +79,11 @@ class Footprint:
     prefix_bytes: int
     resume_bytes: int
     staged_bytes: int
+    spread_bytes: int = 0
+
+    def held_bytes(self, sessions: int) -> int:
+        """Return what so many sessions take of their own in a tier."""
+        return sum_bytes(sessions, self.stored_bytes, self.spread_bytes)
 
 
 @dataclass(frozen=True)
@@ -152,15 +162,37 @@ def footprint(scenario: Scenario, kv: KvCache, cache: Cache, copies: Fraction = 
         sizes = Sizes(planned, prefix, groups)
         head = kv.rate * (prefix // chunk * chunk)
         own = kv.session_bytes(planned // chunk * chunk) - head
+    stored, spread = _at_the_mean(scenario, kv, own, head, chunk)
     return Footprint(
         kv=kv,
         sizes=sizes,
         copies=copies,
-        stored_bytes=ceil(own * copies),
+        stored_bytes=ceil(stored * copies),
+        spread_bytes=ceil(spread * copies),
         prefix_bytes=ceil(head * groups * copies),
         resume_bytes=ceil(own),
         staged_bytes=ceil((own + head) * copies),
     )
+
+
+def _at_the_mean(
+    scenario: Scenario, kv: KvCache, own: Fraction, head: Fraction, chunk: int
+) -> tuple[Fraction, Fraction]:
+    """Return a session's own bytes at the mean and its quantile of deviations; as planned and 0 without one.
+
+    Whole chunks are not taken off the mean: what they leave out varies from session to session.
+    """
+    load = scenario.workload
+    context = load.context
+    if context.deviation_tokens is None or context.mean_tokens is None or scenario.flat:
+        return own, Fraction(0)
+    shared = mean_prefix_tokens(load)
+    if load.shared_prefix is not None and load.shared_prefix.stored == "deducted":
+        mean = kv.session_bytes(context.mean_tokens - shared)
+    else:
+        # As with the planned context only whole chunks are shared.
+        mean = kv.session_bytes(context.mean_tokens) - min(head, kv.rate * (shared // chunk * chunk))
+    return mean, quantile(context.quantile_fraction) * context.deviation_tokens * kv.rate
 
 
 def demand(scenario: Scenario, kv: KvCache, cache: Cache) -> Demand:
@@ -177,6 +209,9 @@ def demand(scenario: Scenario, kv: KvCache, cache: Cache) -> Demand:
     }
     exact = _private_bytes(scenario, kv, size)
     tiers = {name: TierDemand(count, ceil(count * exact[name])) for name, count in held.items()}
+    if size.spread_bytes:
+        # Host memory and drives hold sums of contexts; what is idle is compared with them.
+        tiers |= {name: TierDemand(held[name], size.held_bytes(held[name])) for name in ("dram", "nvme", "idle")}
     steps = _steps(scenario, kv, sessions, session_bytes, size, tiers)
     return Demand(kv, planned, session_bytes, ceil(exact["hbm"]), sessions, tiers, steps)
 
@@ -215,6 +250,7 @@ def _steps(
         groups = load.shared_prefix.groups if load.shared_prefix else 1
         text = f"session - {prefix:,} shared tokens (one copy per pool and node, {groups} group(s)); whole chunks"
         steps.append(Step("own bytes", text, format_bytes(size.stored_bytes)))
+    steps += _spread_steps(scenario, size)
     tier_words = {
         "hbm": "GPU memory, in flight",
         "dram": f"host memory, {scenario.tiers.dram}",
@@ -222,8 +258,20 @@ def _steps(
     }
     for name, words in tier_words.items():
         tier = tiers[name]
-        steps.append(Step(name, f"{words}: {tier.sessions:,} sessions x own bytes", format_bytes(tier.bytes)))
+        each = f"{tier.sessions:,} sessions x own bytes"
+        if size.spread_bytes and name != "hbm":
+            each += f" + spread x sqrt({tier.sessions:,})"
+        steps.append(Step(name, f"{words}: {each}", format_bytes(tier.bytes)))
     return tuple(steps)
+
+
+def _spread_steps(scenario: Scenario, size: Footprint) -> Iterator[Step]:
+    context = scenario.workload.context
+    if size.spread_bytes and context.mean_tokens is not None and context.deviation_tokens is not None:
+        share, normal = format_share(context.quantile_fraction), float(quantile(context.quantile_fraction))
+        words = f"{share} quantile {normal:.3f} x {context.deviation_tokens:,} tokens"
+        words += f"; own bytes in tiers at the mean of {context.mean_tokens:,}"
+        yield Step("spread", words, format_bytes(size.spread_bytes))
 
 
 def _in_flight_formula(scenario: Scenario, sessions: Sessions) -> str:

@@ -126,4 +126,5 @@ def at_mean(scenario: Scenario) -> Scenario | None:
     load, context = scenario.workload, scenario.workload.context
     if context.mean_tokens is None or context.mean_tokens == context.planned_tokens:
         return None
-    return replace(scenario, workload=replace(load, context=replace(context, planned_tokens=context.mean_tokens)))
+    alike = replace(context, planned_tokens=context.mean_tokens, deviation_tokens=None)
+    return replace(scenario, workload=replace(load, context=alike))

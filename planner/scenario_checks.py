@@ -61,6 +61,8 @@ def contradictions(document: Document, scenario: Scenario, shelf: Shelf | None) 
         if busy >= 3600:
             message = f"answers take {float(busy):,.0f} s of decoding per hour and session: more than an hour"
             found.append(("workload.rates.answer", message))
+    if scenario.flat and scenario.workload.context.deviation_tokens is not None:
+        found.append(("workload.context.deviation", "flat accounting takes every session as planned; leave one out"))
     if not scenario.fleet.group_nodes:
         found.append(("fleet.group_nodes", "is empty; name at least 1, for groups of one node"))
     if scenario.limits.deliver_by is not None:

@@ -26,11 +26,18 @@ class Context:
         What every session is sized at: the headline.
     mean_tokens, max_tokens : int or None
         For comparison beside it.
+    deviation_tokens : int or None
+        Standard deviation around the mean: host memory and drives then hold the sum of so many contexts, not
+        all of them as planned.
+    quantile_fraction : Fraction
+        In how many cases that sum is not exceeded.
     """
 
     planned_tokens: Tokens
     mean_tokens: Tokens | None = None
     max_tokens: Tokens | None = None
+    deviation_tokens: Tokens | None = None
+    quantile_fraction: Share = Fraction(99, 100)
 
 
 @record
@@ -250,6 +257,14 @@ def prefix_tokens(workload: Workload) -> int:
     return int((prefix.share_fraction or Fraction(0)) * workload.context.planned_tokens)
 
 
+def mean_prefix_tokens(workload: Workload) -> int:
+    """Return the tokens that a session of mean length shares: of a share as much of the mean."""
+    prefix, mean = workload.shared_prefix, workload.context.mean_tokens
+    if prefix is None or mean is None or prefix.share_fraction is None:
+        return prefix_tokens(workload)
+    return int(prefix.share_fraction * mean)
+
+
 def prefix_share(workload: Workload) -> Fraction:
     """Return the share of the planned context that sessions have in common, exactly."""
     prefix = workload.shared_prefix
@@ -292,6 +307,7 @@ def faults(workload: Workload) -> list[tuple[str, str]]:
         found.append(("context.planned", "a session needs at least one token"))
     if context.mean_tokens == 0:
         found.append(("context.mean", "a session needs at least one token"))
+    found += _spread_faults(workload)
     if context.max_tokens is not None and context.planned_tokens > context.max_tokens:
         found.append(("context", "the planned context is longer than the maximum"))
     return found
@@ -323,4 +339,21 @@ def _time_faults(workload: Workload) -> list[tuple[str, str]]:
         found.append(("rates.in_gpu", "turns that are cold are not in GPU memory: together they exceed 100 %"))
     if not 0 < rates.hours_per_day <= 24:
         found.append(("rates.hours_per_day", "expected hours above 0 and up to 24"))
+    return found
+
+
+def _spread_faults(workload: Workload) -> list[tuple[str, str]]:
+    """Return what keeps contexts from being summed up by mean and deviation."""
+    context = workload.context
+    found: list[tuple[str, str]] = []
+    if context.deviation_tokens is None:
+        return found
+    if context.mean_tokens is None:
+        found.append(("context.deviation", "needs 'context.mean', around which contexts deviate"))
+    elif context.mean_tokens > context.planned_tokens:
+        found.append(("context.mean", f"is above the planned {context.planned_tokens:,} tokens; plan for the longest"))
+    elif context.mean_tokens <= mean_prefix_tokens(workload):
+        found.append(("context.mean", f"is within the {mean_prefix_tokens(workload):,} tokens that sessions share"))
+    if not Fraction(1, 2) < context.quantile_fraction < 1:
+        found.append(("context.quantile", "expected a share above 50 % and below 100 %, such as 99 %"))
     return found

@@ -6,9 +6,10 @@ from fractions import Fraction
 
 from planner.build import Build
 from planner.constraints.base import Depends, Unit, group_limit, per_open
-from planner.constraints.terms import Factor, Term, Terms, nodes, of_profile, sessions_per_open
+from planner.constraints.terms import Factor, Term, Terms, fitting, nodes, of_profile, sessions_per_open
 from planner.demand import dram_sessions
 from planner.problem import Situation
+from planner.spread import fitting_bytes
 from planner.units import ceil_div
 
 GIB = 2**30
@@ -44,7 +45,8 @@ class Dram:
         """Return usable bytes of all nodes of the group; in a pool, prefixes are the fleet's."""
         prefixes = 0 if at.pooled else build.n_nodes * build.core.footprint.prefix_bytes
         size = build.n_nodes * tier_gib(build, at) * GIB
-        return int(size * build.cache.usable_fraction) - prefixes
+        one = build.core.footprint
+        return fitting_bytes(int(size * build.cache.usable_fraction) - prefixes, one.stored_bytes, one.spread_bytes)
 
     def need(self, build: Build, at: Situation) -> Fraction:
         """Return stored bytes per open session."""
@@ -58,6 +60,8 @@ class Dram:
         if not at.pooled:
             prefixes = Factor("shared prefixes", size.prefix_bytes, "B")
             have.append(Term((nodes(build), prefixes), "shared prefixes", minus=True))
+        if size.spread_bytes:
+            have = [fitting(self.have(build, at), size)]
         held = sessions_per_open("in host memory", dram_sessions(at.scenario, at.sessions), at)
         need = Term((held, Factor("what a session takes", size.stored_bytes, "B")))
         return Terms(tuple(have), (need,), (of_profile(cache, "host", cache.host_fraction),))

@@ -81,7 +81,7 @@ class Pool(ABC):
     def need_units(self, build: Build, at: Situation) -> int:
         """Return the pool's size, rounded up; all builds of a pooled problem share one format."""
         size = build.core.footprint
-        total = self.stored(at) * size.stored_bytes + size.prefix_bytes
+        total = size.held_bytes(self.stored(at)) + size.prefix_bytes
         return ceil(Fraction(total, self.unit_bytes) / build.cache.usable_fraction)
 
     def pooled(self, problem: Problem) -> Iterator[Pooled]:

@@ -13,6 +13,7 @@ from math import prod
 
 from planner.build import Build
 from planner.copies import copies_on_load
+from planner.demand import Footprint
 from planner.engines import Cache, Engine
 from planner.evidence import Evidence
 from planner.problem import Situation
@@ -137,6 +138,12 @@ def token_bytes(build: Build) -> Factor:
 def sessions_per_open(words: str, part: int, at: Situation) -> Factor:
     """Return how many sessions of a state come on each open one."""
     return Factor(f"{words} per open session: {part:,} / {at.open:,}", Fraction(part, at.open))
+
+
+def fitting(have: int, size: Footprint) -> Term:
+    """Return what a tier may be planned for where the sum of contexts counts."""
+    fit = Factor("contexts that fit together", have // size.stored_bytes, "sessions")
+    return Term((fit, Factor("own bytes at the mean", size.stored_bytes, "B")), "sum of contexts")
 
 
 # What a turn moves, by role: see `planner.roles`

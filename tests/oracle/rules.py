@@ -53,7 +53,11 @@ def without_a_part(instance: Instance, part: str) -> Instance:
     book = catalog.books["book"]
     prices = tuple(replace(price, lead_time=late) if price.part == part else price for price in book.prices)
     changed = replace(catalog, parts=parts, books={"book": replace(book, prices=prices)})
-    return replace(instance, shelf=replace(instance.shelf, catalog=changed))
+    scenario = instance.scenario
+    if scenario.fleet.region not in changed.regions():
+        # The part was the only one of that region.
+        scenario = replace(scenario, fleet=replace(scenario.fleet, region=None))
+    return replace(instance, scenario=scenario, shelf=replace(instance.shelf, catalog=changed))
 
 
 def with_volume_prices(instance: Instance, used: dict[str, int]) -> Instance:
