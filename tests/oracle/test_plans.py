@@ -6,11 +6,12 @@ from collections import Counter
 
 import pytest
 
-from planner import dominance
+from planner import dominance, solve
 from planner.errors import PlannerError
 from planner.verify import verify
 from tests.oracle.campaign import answered, faults, solved, value_of
 from tests.oracle.legal import key_of
+from tests.oracle.rules import RULES_FROM
 
 BLOCK = 25
 SEEDS = range(0, 625)
@@ -155,3 +156,16 @@ ONCE_WRONG = {
 @pytest.mark.parametrize("seed", ONCE_WRONG)
 def test_plans_that_once_were_wrong(seed: int, solver: str) -> None:
     assert faults(seed, solver) == []
+
+
+@pytest.mark.parametrize("seeds", [range(0, 60), range(RULES_FROM, RULES_FROM + 60)], ids=str)
+def test_fewest_nodes_of_equal_cost_are_found_by_asking_for_fewer(
+    seeds: range, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # As where builds are too many for the canonical order.
+    asked: list[int] = []
+    fewer = solve._fewer
+    monkeypatch.setattr(solve, "CANONICAL_UP_TO", -1)
+    monkeypatch.setattr(solve, "_fewer", lambda *words: (asked.append(1), fewer(*words))[1])
+    assert [fault for seed in seeds for fault in faults(seed, "highs")] == []
+    assert asked
