@@ -60,14 +60,19 @@ def last_day(text: str) -> date:
     return date(year, month, day)
 
 
+def lead_days_of(part: str, book: PriceBook, limits: Limits) -> int | None:
+    """Return the days from order to delivery: the price's own, else what the scenario counts, else None."""
+    price = book.find(part)
+    return price.lead_time.time_days if price and price.lead_time else limits.lead_time_days
+
+
 def late_fault(limits: Limits, book: PriceBook, parts: Iterable[str]) -> str:
     """Return which of the priced `parts` comes after the day that the scenario sets, or may."""
     if limits.deliver_by is None:
         return ""
     ordered, wanted = last_day(book.as_of), last_day(limits.deliver_by)
     for part in parts:
-        price = book.find(part)
-        lead = price.lead_time.time_days if price and price.lead_time else limits.lead_time_days
+        lead = lead_days_of(part, book, limits)
         if lead is None:
             return f"{part}: price book '{book.id}' has no lead time for it; add one, or set 'limits.lead_time'"
         if ordered + timedelta(days=lead) > wanted:

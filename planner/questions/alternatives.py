@@ -18,6 +18,7 @@ from planner.objectives.parts import distinct_parts
 from planner.plan import Plan
 from planner.planning import Question, Solved, finish_plan, question_of, solve_scenario
 from planner.problem import Situation
+from planner.questions.delivery import lead_time_days, soonest, without_lead_time
 from planner.scenario import Scenario
 from planner.units import SHARE, QuantityError
 
@@ -27,6 +28,7 @@ VIRTUES = {
     "parts": "fewest distinct parts",
     "power": "lowest power",
     "headroom": "most headroom",
+    "lead_time": "shortest lead time",
 }
 
 _MOST_MIXED = 2_000
@@ -43,8 +45,9 @@ class Alternative:
     plan : Plan or None
         None where time ran out.
     had, has : int or None
-        What the best plan and this one have of it: nodes, vendors, parts, watts, or open sessions that
-        could be hosted with spare groups lost.
+        What the best plan and this one have of it: nodes, vendors, parts, watts, open sessions that
+        could be hosted with spare groups lost, or days until the last part of the machines is there;
+        None where these are not known.
     price_cents : int
         What it costs more than the best plan.
     same : bool
@@ -53,7 +56,7 @@ class Alternative:
 
     virtue: str
     plan: Plan | None
-    had: int
+    had: int | None
     has: int | None = None
     price_cents: int = 0
     same: bool = False
@@ -67,6 +70,8 @@ class Choice:
     ----------
     cap_kind, cap : str, int
         The money that is capped and at how many cents.
+    without_lead_time : tuple of str
+        Parts of the best plan's machines whose lead time is not known.
     """
 
     best: Plan
@@ -74,6 +79,7 @@ class Choice:
     cap_kind: str
     cap: int
     others: tuple[Alternative, ...] = field(default_factory=tuple)
+    without_lead_time: tuple[str, ...] = ()
 
 
 def parse_within(text: str) -> Fraction:
@@ -115,7 +121,7 @@ def alternatives(
         unlike = asked.at.parts or scenario.splits
         virtues = [virtue for virtue in VIRTUES if virtue != "headroom" or not unlike]
         others = tuple(_alternative(virtue, asked, best, shelf) for virtue in virtues)
-    return Choice(plan, within, money, cap, others)
+    return Choice(plan, within, money, cap, others, without_lead_time(best))
 
 
 def _alternative(virtue: str, asked: Question, best: Solved, shelf: Shelf) -> Alternative:
@@ -133,8 +139,10 @@ def _alternative(virtue: str, asked: Question, best: Solved, shelf: Shelf) -> Al
     return Alternative(virtue, plan, had, has, found.capex - best.capex)
 
 
-def measure(virtue: str, solved: Solved) -> int:
-    """Return what a fleet has of a virtue."""
+def measure(virtue: str, solved: Solved) -> int | None:
+    """Return what a fleet has of a virtue; None where that is not known."""
+    if virtue == "lead_time":
+        return lead_time_days(solved)
     if virtue == "vendor":
         return len({vendor(build) for build in solved.fleet})
     value = solved.value_of(virtue)
@@ -151,6 +159,8 @@ def _solve(virtue: str, asked: Question, best: Solved, shelf: Shelf) -> Solved |
         return _one_vendor(asked, best)
     if virtue == "parts":
         return _fewest_parts(asked, best, shelf)
+    if virtue == "lead_time":
+        return soonest(asked, best, shelf)
     own = best.scenario.objectives
     scenario = replace(best.scenario, objective=(virtue, *(kind for kind in own if kind != virtue)))
     question = replace(asked, scenario=scenario, at=Situation.of(scenario))

@@ -12,14 +12,16 @@ from planner.render.report import Report, Table, Text
 from planner.units import format_money, format_share, format_watts
 from planner.views.plan import answer, goal_data, mix_words
 
-_UNITS = {"nodes": "nodes", "vendor": "vendors", "parts": "parts", "headroom": "sessions"}
+_UNITS = {"nodes": "nodes", "vendor": "vendors", "parts": "parts", "headroom": "sessions", "lead_time": "days"}
 
 
-def _amount(kind: str, value: int, currency: str) -> str:
-    unit = OBJECTIVES[kind].unit if kind in OBJECTIVES else "vendors"
+def _amount(kind: str, value: int | None, currency: str) -> str:
+    if value is None:
+        return "not known"
+    unit = OBJECTIVES[kind].unit if kind in OBJECTIVES else ""
     if unit == "cents":
         return format_money(value, currency)
-    return format_watts(value) if unit == "W" else f"{value:,} {_UNITS[kind]}"
+    return format_watts(value) if unit == "W" else f"{value:,} {_UNITS[kind]}"[: -1 if value == 1 else None]
 
 
 def plan_row(plan: Plan) -> dict[str, Any]:
@@ -65,11 +67,15 @@ def choice_report(choice: Choice) -> Report:
     cap = f"within {format_share(choice.within)} of the best: {choice.cap_kind} up to {format_money(choice.cap, money)}"
     table = Table(columns, rows, f"Alternatives {cap}", right=("price", "nodes"), plain=plain)
     notes = ["headroom: open sessions that could be hosted with spare groups lost; a group counts for no more than all"]
-    notes.append("lead times are not in the catalogue, so that none is the shortest")
+    notes.append("lead time: until the last part of the machines is there; the cluster's own parts are not counted")
+    if choice.without_lead_time:
+        missing = ", ".join(choice.without_lead_time)
+        notes.append(f"no lead time is known for {missing}: add it to the price book, or set limits.lead_time")
     data = {
         "best": plan_row(choice.best),
         "within": float(choice.within),
         "cap": {"kind": choice.cap_kind, "value": choice.cap / 100, "currency": money},
+        "without_lead_time": list(choice.without_lead_time),
         "alternatives": plain,
     }
     return Report(data, [Text([choice.best.title, "", answer(choice.best)]), table, Text(notes)], table)

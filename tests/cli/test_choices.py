@@ -93,7 +93,7 @@ def test_alternatives(command: Command) -> None:
     best = found["best"]["capex_total"]
     assert found["cap"]["value"] == pytest.approx(best * 1.1, abs=0.01)
     others = {each["virtue"]: each for each in found["alternatives"]}
-    assert list(others) == ["nodes", "vendor", "parts", "power", "headroom"]
+    assert list(others) == ["nodes", "vendor", "parts", "power", "headroom", "lead_time"]
     for each in others.values():
         if each["capex_total"] is None:
             assert each["same_as_best"]
@@ -101,6 +101,22 @@ def test_alternatives(command: Command) -> None:
             assert best <= each["capex_total"] <= found["cap"]["value"]
             assert each["price"] == pytest.approx(each["capex_total"] - best)
             assert each["has"] > each["best_has"] if each["virtue"] == "headroom" else each["has"] < each["best_has"]
+
+
+def test_shortest_lead_time(command: Command) -> None:
+    words = ("alternatives", "report-real", "--within", "20%")
+    unknown = command(*words, "-f", "json").data
+    assert "mi300x" in unknown["without_lead_time"]
+    assert next(each for each in unknown["alternatives"] if each["virtue"] == "lead_time")["best_has"] is None
+    assert "no lead time is known for cx7-2x200, " in command(*words).out
+    words = (*words, "--set", "limits.lead_time=16 weeks")
+    known = command(*words, "-f", "json").data
+    soon = next(each for each in known["alternatives"] if each["virtue"] == "lead_time")
+    # The large modules take 36 weeks, everything else here 16 at most.
+    assert (known["without_lead_time"], soon["best_has"], soon["has"]) == ([], 252, 112)
+    assert soon["status"] == "optimal"
+    assert soon["price"] > 0
+    assert "112 days" in command(*words).out
 
 
 @pytest.mark.parametrize("share", ["10", "x", "", "-5%"])

@@ -6,7 +6,9 @@ import math
 from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
+from random import Random
 
+from planner.prices import LeadTime
 from planner.scenario import Scenario
 from planner.units import MoneyRate
 from tests.oracle.brute_force import Oracle, TooLargeError, Totals
@@ -15,17 +17,38 @@ from tests.oracle.legal import Own
 from tests.oracle.sizing import sized_instance
 
 Found = tuple[tuple[Own, ...], Totals]
+NEVER = 10**6
 MOST_STEPS, MOST_GROUPS = 1_500, 9
 
 
 def with_money(seed: int) -> Instance:
-    """Return an instance whose capital costs something and whose rack units are rented."""
-    drawn = sized_instance(seed)
+    """Return an instance whose capital costs something, whose rack units are rented, whose parts come when they can."""
+    drawn = with_lead_times(sized_instance(seed), seed)
     money = replace(
         drawn.scenario.finance, discount_rate_fraction=Fraction(seed % 13, 100),
         colocation_per_ru_rate=MoneyRate("USD", Fraction(100 * (seed % 5)), "RU/month") if seed % 5 else None,
     )  # fmt: skip
     return replace(drawn, scenario=replace(drawn.scenario, finance=money))
+
+
+def with_lead_times(drawn: Instance, seed: int) -> Instance:
+    """Return the instance with a lead time at some prices, and in half of them one for all others."""
+    rng = Random(f"lead times {seed}")
+    leads = (None, *(LeadTime(time_days=days, assumed="test") for days in (10, 10, 50, 50, 120, 200)))
+    catalog = drawn.shelf.catalog
+    book = catalog.books["book"]
+    book = replace(book, prices=tuple(replace(price, lead_time=rng.choice(leads)) for price in book.prices))
+    limits = replace(drawn.scenario.limits, lead_time_days=rng.choice((None, None, 20, 100)))
+    shelf = replace(drawn.shelf, catalog=replace(catalog, books={**catalog.books, "book": book}))
+    return replace(drawn, shelf=shelf, scenario=replace(drawn.scenario, limits=limits))
+
+
+def lead_time(oracle: Oracle, fleet: tuple[Own, ...]) -> int:
+    """Return the days until the last part is there; `NEVER` where nobody knows."""
+    counted = oracle.scenario.limits.lead_time_days
+    said = [oracle.prices[part].lead_time for build in fleet for part, count in build.bought if count]
+    days = [counted if each is None else each.time_days for each in said]
+    return max(NEVER if each is None else each for each in days)
 
 
 def asking(instance: Instance, *objectives: str) -> Scenario:
@@ -135,6 +158,7 @@ def values(oracle: Oracle, found: Found, kinds: tuple[str, ...]) -> tuple[int, .
     known = {
         "capex": lambda: totals.capex, "nodes": lambda: totals.nodes, "power": lambda: totals.watts,
         "tco": lambda: tco(oracle, fleet, totals), "parts": lambda: len(part_ids(fleet)),
+        "lead_time": lambda: lead_time(oracle, fleet),
     }  # fmt: skip
     return tuple(known[kind]() for kind in kinds)
 

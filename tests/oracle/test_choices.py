@@ -16,6 +16,7 @@ from planner.questions.pareto import front
 from planner.verify import verify
 from tests.oracle.brute_force import Oracle, TooLargeError
 from tests.oracle.choices import (
+    NEVER,
     Found,
     asking,
     fleets_within,
@@ -161,7 +162,7 @@ def virtue_faults(seed: int) -> list[str]:
             has: int = -least // max(1, oracle.people.in_flight)
         else:
             has, price = min(values(oracle, each, (other.virtue, "capex")) for each in inside)
-        ours = (other.has, best + other.price_cents)
+        ours = (NEVER if other.has is None else other.has, best + other.price_cents)
         # Where the best plan is as good, the cheapest plan that is so is the best plan.
         wanted = (has, best if other.plan is None else price)
         if ours != wanted or (other.plan is None and not other.same):
