@@ -18,7 +18,7 @@ from planner.build import Build, Core
 from planner.constraints import GROUP_LIMITS
 from planner.constraints.base import GroupLimit, hosted, limits_of
 from planner.constraints.dram import tier_gib
-from planner.constraints.first_token import drive_seconds
+from planner.constraints.first_token import read_seconds
 from planner.constraints.nvme import tier_gb
 from planner.cores import Offer, Rejections
 from planner.costs import Pricing
@@ -36,6 +36,8 @@ class Half:
 
     Attributes
     ----------
+    build : Build
+        With the memory or the drives; its core is of the same machine, no more.
     adds : tuple of int
         Coordinates that add up over the halves of a node, less is better: cents (two), watts, less
         the GiB and the GB of its pooled tiers, less watts where a rack may be lost, less what the
@@ -172,6 +174,7 @@ class HalfShelf:
     at: Situation
     _slowest: dict[tuple[object, ...], int] = field(default_factory=dict)
     _priced: dict[tuple[object, ...], tuple[list[_Priced], Rejections]] = field(default_factory=dict)
+    _haves: dict[tuple[object, ...], list[list[int]]] = field(default_factory=dict)
 
     def loads(self, core: Core) -> tuple[Fraction, ...]:
         """Return what a session of this core asks of host memory by its layout or speed; 0 where that never binds.
@@ -205,19 +208,30 @@ class HalfShelf:
         priced, faults = self._priced_of(blank, depends)
         rejected.merge(faults)
         # What a session needs of a limit depends on what is stored, never on how much memory or how many drives.
-        limits = [(limit, limit.need(blank, self.at)) for limit in _limits(depends, blank.core.role, self.at)]
+        limits = _limits(depends, blank.core.role, self.at)
+        needs = [limit.need(blank, self.at) for limit in limits]
         kept = []
-        for one in priced:
-            build = replace(one.build, core=blank.core)
-            bounds = [hosted(limit.have(build, self.at), need, self.at) for limit, need in limits]
+        for one, haves in zip(priced, self._haves_of(blank, depends, limits), strict=True):
+            bounds = [hosted(have, need, self.at) for have, need in zip(haves, needs, strict=True)]
             most = min([self.at.open_parts, *(bound for bound in bounds if bound is not None)])
             if most == 0:
+                build = one.build
                 what = f"{build.dimms} x {build.dimm.id}" if depends == "host" else f"{build.drives} drives"
                 rejected.add("limits", f"{build.core.chassis.id}: {what} host nothing")
             else:
-                kept.append(_half(one, build, depends, most, self.at))
+                kept.append(_half(one, blank.core, depends, most, self.at))
         vectors = [(*half.adds, -half.reach, -half.read) for half in kept]
         return [kept[i] for i in dominance.undominated_within([half.kinds for half in kept], vectors)]
+
+    def _haves_of(self, blank: Build, depends: str, limits: Sequence[GroupLimit]) -> list[list[int]]:
+        """Return what each option offers under each limit, asked once for all cores that do not differ in it."""
+        core = blank.core
+        sized = core.footprint if SIZED & {limit.kind for limit in limits} else None
+        key = (core.chassis, core.system, depends, core.role, core.n_nodes, sized)
+        if key not in self._haves:
+            options = (replace(one.build, core=core) for one in self._priced_of(blank, depends)[0])
+            self._haves[key] = [[limit.have(build, self.at) for limit in limits] for build in options]
+        return self._haves[key]
 
     def _priced_of(self, blank: Build, depends: str) -> tuple[list[_Priced], Rejections]:
         key = (blank.core.chassis, blank.core.system, depends, blank.core.role == PREFILL)
@@ -332,20 +346,20 @@ def _price(
         yield _Priced(build, rows, cents, _watts(build, depends), read, kinds, counts)
 
 
-def _half(one: _Priced, build: Build, depends: str, most: int, at: Situation) -> Half:
+def _half(one: _Priced, core: Core, depends: str, most: int, at: Situation) -> Half:
     if depends == "host":
-        pool = (-tier_gib(build, at), 0) if at.pooled else (0, 0)
+        pool = (-tier_gib(replace(one.build, core=core), at), 0) if at.pooled else (0, 0)
     else:
-        pool = (0, -tier_gb(build)) if at.pooled else (0, 0)
+        pool = (0, -tier_gb(one.build)) if at.pooled else (0, 0)
     # Fewer watts let more nodes share a rack, and be lost with it.
     warm = -one.watts if at.scenario.fleet.spare_racks else 0
-    timed = any(GROUP_LIMITS[kind].active(at) for kind in TIMES) and depends == "drives"
+    timed = depends == "drives" and any(GROUP_LIMITS[kind].active(at) for kind in TIMES)
     # What drives leave of the first token's time is the prefill groups'.
-    promised = GROUP_LIMITS["first_token"].active(at) and depends == "drives"
-    fast = -one.read if promised and build.core.role == DECODE else 0
+    promised = core.role == DECODE and depends == "drives" and GROUP_LIMITS["first_token"].active(at)
+    fast = -one.read if promised else 0
     adds = (*one.cents, one.watts, *pool, warm, fast, *one.counts)
-    seconds = drive_seconds(build, at) if timed else Fraction(0)
-    return Half(build, adds, most, one.read, seconds, one.rows, one.kinds)
+    seconds = read_seconds(core, one.build, one.read, at) if timed else Fraction(0)
+    return Half(one.build, adds, most, one.read, seconds, one.rows, one.kinds)
 
 
 def _paid_parts(build: Build, depends: str) -> list[tuple[str, int]]:
@@ -384,6 +398,9 @@ def paid_cents(rows: Iterable[tuple[str, int]], pricing: Pricing, at: Situation)
         return once, yearly
     return once + pricing.finance.years * yearly, 0
 
+
+SIZED = {"dram", "nvme", "staging"}
+"""Limits whose offer depends on what is stored; that of others of memory and drives only on machine and nodes."""
 
 TIMES = {"first_token", "worth"}
 """Limits that a core and its drives meet together or not, however many sessions are hosted."""

@@ -11,6 +11,7 @@ from planner.build import Build
 from planner.candidates import Candidates, Offers
 from planner.costs import Pricing
 from planner.errors import InfeasibleError, PlannerError, PriceMissingError, UnprovenError
+from planner.garbage import rarely_collected
 from planner.hardware import Gpu
 from planner.interrupts import held, interrupted, session
 from planner.joint import at_mean, best_of, by_content, candidates_of, without_spares
@@ -47,12 +48,11 @@ def solve_scenario(
         If only prices are missing.
     """
     deadline = _deadline(time_limit_s)
-    question = question_of(scenario, shelf, solver, deadline)
-    candidates = question.candidates
-    found = question.best(candidates.every)
+    with rarely_collected():
+        question = question_of(scenario, shelf, solver, deadline)
+        found = question.best(question.candidates.every)
     if found is not None:
         return found
-
     raise InfeasibleError(f"{scenario.name}: no plan meets all rules together")
 
 

@@ -8,8 +8,9 @@ host memory of both sides, where tiers store and read them.
 from __future__ import annotations
 
 from fractions import Fraction
+from functools import lru_cache
 
-from planner.build import Build
+from planner.build import Build, Core
 from planner.copies import copies_on_load
 from planner.engines import Cache
 from planner.flows import Flows
@@ -76,13 +77,18 @@ def has_tiers(at: Situation) -> bool:
 
 def into_gpus(build: Build, at: Situation) -> Fraction:
     """Return the bytes of a turn from host memory into GPUs; copies are pulled by each rank."""
-    core, size, flows = build.core, build.core.footprint, at.flows
+    return _into_gpus(build.core, build.cache, at)
+
+
+@lru_cache(maxsize=64)
+def _into_gpus(core: Core, cache: Cache, at: Situation) -> Fraction:
+    size, flows = core.footprint, at.flows
     pulled = copies_on_load(size.kv, core.layout, core.engine, size.sizes.session_tokens)
     if core.role == PREFILL:
         return (1 - flows.lost) * size.resume_bytes * pulled
     loaded = flows.loaded * size.resume_bytes * pulled
     if core.role == DECODE:
-        return loaded + handed_tokens(build.cache, at) * size.kv.rate * pulled
+        return loaded + handed_tokens(cache, at) * size.kv.rate * pulled
     return loaded
 
 
@@ -92,11 +98,14 @@ def out_of_gpus(build: Build, at: Situation) -> Fraction:
     On a decode group that is the answer, for what was prefilled arrives there, and the context that is
     still in GPU memory on its way to the prefill group.
     """
-    size, flows = build.core.footprint, at.flows
-    if build.core.role == PREFILL:
-        return handed_bytes(build, at)
+    return handed_bytes(build, at) if build.core.role == PREFILL else _out_of_gpus(build.core, at)
+
+
+@lru_cache(maxsize=64)
+def _out_of_gpus(core: Core, at: Situation) -> Fraction:
+    size, flows = core.footprint, at.flows
     each = size.kv.rate * size.copies
-    if build.core.role == DECODE:
+    if core.role == DECODE:
         stored = flows.answer_tokens * each if has_tiers(at) else Fraction(0)
         return stored + flows.from_gpu * size.resume_bytes * size.copies
     return flows.stored_tokens * each if has_tiers(at) else Fraction(0)

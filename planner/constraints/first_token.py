@@ -64,13 +64,22 @@ class FirstToken:
 
 def drive_seconds(build: Build, at: Situation) -> Fraction:
     """Return the time to read one session from the node's drives; 0 without a drive tier."""
-    if at.scenario.tiers.nvme == "none" or build.drive is None or build.core.role == PREFILL:
-        return Fraction(0)
     cut = topology.drive_read(build.core.chassis, build.drive, build.drives)
-    share, size = build.cache.drive_read_fraction, build.core.footprint
-    moved = size.resume_bytes * size.copies
+    return read_seconds(build.core, build, cut.bytes_per_s, at)
+
+
+def read_seconds(core: Core, build: Build, bytes_per_s: int, at: Situation) -> Fraction:
+    """Return the time to read one session of `core` from the drives of `build`, which read so many bytes per second."""
+    if at.scenario.tiers.nvme == "none" or build.drive is None or core.role == PREFILL:
+        return Fraction(0)
+    share, moved = build.cache.drive_read_fraction, _moved(core)
     # One fraction instead of three: this is asked for every population of drives.
-    return Fraction(moved.numerator * share.denominator, moved.denominator * cut.bytes_per_s * share.numerator)
+    return Fraction(moved.numerator * share.denominator, moved.denominator * bytes_per_s * share.numerator)
+
+
+@lru_cache(maxsize=64)
+def _moved(core: Core) -> Fraction:
+    return core.footprint.resume_bytes * core.footprint.copies
 
 
 def core_seconds(core: Core, cache: Cache, at: Situation) -> Fraction:

@@ -17,7 +17,7 @@ ROOT = Path(__file__).parents[2]
 # From the ground up: a module imports from lower floors only, or from its own package.
 FLOORS = [
     *("errors", "units", "datafiles", "evidence", "dominance", "interrupts", "lazy"),
-    *("registry", "documents", "fields", "program", "duality", "spread"),
+    *("registry", "documents", "fields", "program", "duality", "spread", "garbage"),
     *("attention", "paging", "prices", "profiles", "throughput", "engines", "efficiencies", "enginelogs"),
     *("reading", "gaps"),
     *("placement", "workload"),

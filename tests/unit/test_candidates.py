@@ -14,7 +14,8 @@ from planner.cores import Rejections, cores, offer
 from planner.dominance import undominated
 from planner.eligibility import vendor_fault
 from planner.errors import InfeasibleError, InputError, PriceMissingError
-from planner.planning import pricing_of
+from planner.halves import SIZED, TIMES
+from planner.planning import pricing_of, question_of
 from planner.problem import Situation
 from planner.scenario import Fleet, Scenario
 from tests.oracle.instances import make_instance
@@ -197,3 +198,23 @@ def test_a_name_is_one_builds_in_random_catalogues(block: int) -> None:
         except (InfeasibleError, PriceMissingError):
             continue
         assert len({build.name for build in offers}) == len(offers), seed
+
+
+@pytest.mark.parametrize("name", ["report-real", "pooled-deepseek"])
+def test_what_memory_and_drives_offer_does_not_depend_on_what_is_stored(name: str) -> None:
+    scenario = shipped(name)
+    ways = question_of(scenario, shelf()).candidates.every.ways  # type: ignore[attr-defined]
+    at = Situation.of(scenario)
+    told: dict[tuple[object, ...], set[int]] = {}
+    sizes: dict[tuple[object, ...], set[object]] = {}
+    for way in ways:
+        for halves in (way.halves.hosts, way.halves.drives):
+            for half in halves[:3]:
+                build = replace(half.build, core=way.core)
+                for limit in GROUP_LIMITS.values():
+                    if limit.active(at) and limit.depends != "core" and limit.kind not in SIZED | TIMES:
+                        key = (limit.kind, id(half.build), way.core.role, way.core.n_nodes)
+                        told.setdefault(key, set()).add(limit.have(build, at))
+                        sizes.setdefault(key, set()).add(way.core.footprint)
+    assert {len(offered) for offered in told.values()} == {1}
+    assert max(map(len, sizes.values())) > 1
