@@ -11,6 +11,7 @@ from planner.documents import Document, Key
 from planner.efficiencies import PATHS, Efficiency
 from planner.engines import Measured
 from planner.errors import InputError, Problem, nearest
+from planner.estimates import estimate_faults
 from planner.evidence import Source
 from planner.hardware import Chassis, Cluster, Nic, System
 from planner.layout import Layout
@@ -43,7 +44,7 @@ def check_all(found: Found, sources: Mapping[str, Source], part_kinds: Iterable[
     kinds = tuple(part_kinds)
     problems = [*_sources(found.values(), sources), *_prices(found.values()), *_models(found.values())]
     problems += [*_names(found, kinds), *_lines(found.values()), *_profiles(found.values())]
-    problems += [*_topologies(found.values()), *_efficiencies(found.values())]
+    problems += [*_topologies(found.values()), *_efficiencies(found.values()), *_estimates(found, kinds)]
     return problems or list(_machines(found, kinds))
 
 
@@ -79,8 +80,23 @@ def _prices(entries: Iterable[Entry]) -> Iterator[Problem]:
             yield from _price(entry, ("prices", i), price)
 
 
+def _estimates(found: Found, kinds: Iterable[str]) -> Iterator[Problem]:
+    """Yield rules for missing prices that cannot be followed."""
+    by_kind = {
+        kind: {name: each.record for (own, name), each in found.items() if own == kind}
+        for kind in (*kinds, "prices", "exchange")
+    }
+    books, exchanges = by_kind.pop("prices"), by_kind.pop("exchange")
+    for (kind, name), entry in found.items():
+        if kind == "prices" and books[name].estimates:
+            for i, key, words, hint in estimate_faults(books[name], books, by_kind, exchanges):
+                yield entry.problem(("estimates", i, key), words, hint)
+
+
 def _price(entry: Entry, at: Key, price: Any) -> Iterator[Problem]:
     currency = entry.record.currency
+    if price.estimate:
+        yield entry.problem((*at, "estimate"), "unknown key 'estimate'", "write rules under 'estimates' of the book")
     if not price.low.cents <= price.typical.cents <= price.high.cents:
         yield entry.problem(at, f"price of '{price.part}': low <= typical <= high does not hold")
     if price.low.cents <= 0:

@@ -213,6 +213,11 @@ def _prices(plan: Plan, fleet: Mapping[Build, int], pricing: Pricing) -> Iterato
             f"{len(names)} of {len({line.item for line in plan.bill})} prices are assumed, "
             f"{format_share(share)} of the total: {', '.join(names)}"
         )
+    bought = {line.part for line in plan.bill}
+    ruled = [price for price in pricing.book.prices if price.estimate and price.part in bought]
+    if ruled:
+        made = ", ".join(f"{price.part} ({price.estimate})" for price in sorted(ruled, key=lambda price: price.part))
+        yield f"{len(ruled)} prices are no quotes, rules of the price book made them: {made}"
     for system in pricing.catalog.systems().values():
         price = pricing.book.find(system.id)
         for build in fleet:

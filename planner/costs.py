@@ -23,6 +23,12 @@ DRIVERS = ("fleet", "nodes", "groups", "racks", "front_ports", "fabric_ports")
 HOURS_PER_YEAR = 8760
 
 
+def book_of(catalog: Catalog, finance: Finance) -> PriceBook:
+    """Return the prices that a scenario may plan with; InputError if it names no known book."""
+    book = catalog.book(finance.prices)
+    return book if finance.estimates == "use" else book.without_estimates()
+
+
 @dataclass(frozen=True)
 class Pricing:
     """Prices and running costs of one scenario.

@@ -14,6 +14,7 @@ from planner.documents import Document, Key, read_document
 from planner.efficiencies import Efficiency, with_efficiencies
 from planner.engines import Cache, Engine, EngineShelf, Measured
 from planner.errors import InputError, Problem, nearest
+from planner.estimates import with_estimates
 from planner.evidence import Source, SourceList
 from planner.hardware import (
     Catalog,
@@ -29,7 +30,7 @@ from planner.hardware import (
     System,
 )
 from planner.models import Model
-from planner.prices import PriceBook
+from planner.prices import Exchange, PriceBook
 from planner.profiles import Profile
 from planner.reading import read_record, source_ids, split_evidence, uncovered
 from planner.wiring import Topology
@@ -41,8 +42,9 @@ PART_KINDS: dict[str, type] = {
 KINDS: dict[str, type] = PART_KINDS | {
     "prices": PriceBook, "cluster": Cluster, "model": Model, "engine": Engine, "cache": Cache,
     "measured": Measured, "efficiency": Efficiency, "profile": Profile, "topology": Topology,
+    "exchange": Exchange,
 }  # fmt: skip
-_COVERED = (*PART_KINDS, "engine", "cache", "efficiency", "profile", "topology")
+_COVERED = (*PART_KINDS, "engine", "cache", "efficiency", "profile", "topology", "exchange")
 
 
 @dataclass(frozen=True)
@@ -119,7 +121,8 @@ def _over(entry: Entry, below: Entry | None, problems: list[Problem]) -> Entry:
     # The book below was checked with its own file; this one's prices come first for places.
     own = {price.part for price in record.prices}
     rest = tuple(price for price in below.record.prices if price.part not in own)
-    return replace(entry, record=replace(record, prices=(*record.prices, *rest)))
+    rules = record.estimates or below.record.estimates
+    return replace(entry, record=replace(record, prices=(*record.prices, *rest), estimates=rules))
 
 
 def _layers(folders: Sequence[Path], price_files: Sequence[Path]) -> Iterator[list[Path]]:
@@ -217,9 +220,10 @@ def _shelf(found: Found, sources: Mapping[str, Source], cluster: str, digest: st
         name: replace(chassis, inside=inside[chassis.topology]) if chassis.topology else chassis
         for name, chassis in by_kind["chassis"].items()
     }
+    parts = {kind: by_kind[kind] for kind in PART_KINDS}
     catalog = Catalog(
-        parts={kind: by_kind[kind] for kind in PART_KINDS},
-        books=by_kind["prices"],
+        parts=parts,
+        books=with_estimates(by_kind["prices"], parts, by_kind["exchange"]),
         cluster=by_kind["cluster"][cluster],
         sources=SourceList(sources),
         digest=digest,

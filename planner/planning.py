@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from planner.answer import Beside, Solved, assemble, machine_name
 from planner.build import Build
 from planner.candidates import Candidates, Offers
-from planner.costs import Pricing
+from planner.costs import Pricing, book_of
 from planner.errors import InfeasibleError, PlannerError, PriceMissingError, UnprovenError
 from planner.garbage import rarely_collected
 from planner.hardware import Gpu
@@ -31,7 +31,7 @@ _LEAST_BESIDE_S = 0.5
 
 def pricing_of(scenario: Scenario, shelf: Shelf) -> Pricing:
     """Return the scenario's prices; InputError if it names no known book."""
-    book, limits = shelf.catalog.book(scenario.finance.prices), scenario.limits
+    book, limits = book_of(shelf.catalog, scenario.finance), scenario.limits
     return Pricing(shelf.catalog, book, scenario.finance, limits.stock, limits.maximum)
 
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import field, replace
+from fractions import Fraction
 from typing import Literal
 
 from planner.evidence import Evidence
-from planner.fields import Amount, Count, Day, Days, Text, record
+from planner.fields import Amount, Count, Day, Days, Number, Share, Text, record
 from planner.units import Money
 
 
@@ -68,6 +69,8 @@ class Price:
         What a piece costs where more are bought, the fewest pieces first.
     lead_time : LeadTime or None
         From the order to the delivery; only `limits.deliver_by` asks for it.
+    estimate : str
+        The rule that made it; empty where the book's file holds it.
     sources, derived, assumed
         Exactly one kind of evidence; `derived` and `assumed` state the formula or the reason.
     """
@@ -81,6 +84,7 @@ class Price:
     basis: Literal["contract", "street", "list", "indicative"]
     volume: tuple[VolumePrice, ...] = ()
     lead_time: LeadTime | None = None
+    estimate: str = ""
     sources: tuple[Text, ...] = ()
     derived: str = ""
     assumed: str = ""
@@ -105,11 +109,67 @@ class Price:
 
 
 @record
+class Exchange:
+    """What one unit of a currency was worth in another on a day.
+
+    Attributes
+    ----------
+    base, quote : str
+        One of `base` is so many of `quote`: ``USD`` and ``CNY``.
+    rate : Fraction
+        Has its evidence, as values of parts have.
+    as_of : str
+        Date of the rate.
+    """
+
+    kind: Literal["exchange"] = "exchange"
+    id: Text
+    base: Text
+    quote: Text
+    rate: Number
+    as_of: Day
+    note: str = ""
+    source: tuple[Text, ...] = ()
+    evidence: Mapping[str, Evidence] = field(default_factory=dict)
+
+
+@record
+class Estimate:
+    """A rule that makes prices for parts which a book has none for.
+
+    Attributes
+    ----------
+    rule : {'convert', 'per_gb', 'system_less_parts'}
+        Prices of another book, the price per GB of like parts, or a whole system's price less its parts.
+    kinds : tuple of str
+        Kinds of parts that it may price.
+    assumed : str
+        Why its prices are good enough to plan with.
+    book, exchange : str or None
+        Of `convert`: the other book, and the rate where currencies differ.
+    tax_fraction : Fraction or None
+        Of `convert`: the tax that one book's prices contain and the other's do not.
+    markup_fraction : Fraction
+        Of `convert`: what this market asks more.
+    """
+
+    rule: Literal["convert", "per_gb", "system_less_parts"]
+    kinds: tuple[Text, ...]
+    assumed: Text
+    book: Text | None = None
+    exchange: Text | None = None
+    tax_fraction: Share | None = None
+    markup_fraction: Share = Fraction(0)
+
+
+@record
 class PriceBook:
     """Prices of one region in one currency and on one tax basis.
 
     Attributes
     ----------
+    estimates : tuple of Estimate
+        Rules for parts without a price, the first that has an answer counts.
     tax : {'excluded', 'included'}
         Whether the prices contain value-added or sales tax.
     tax_name : str
@@ -124,7 +184,8 @@ class PriceBook:
     as_of: Day
     tax: Literal["excluded", "included"]
     tax_name: Text = "tax"
-    prices: tuple[Price, ...]
+    prices: tuple[Price, ...] = ()
+    estimates: tuple[Estimate, ...] = ()
     note: str = ""
 
     def find(self, part: str) -> Price | None:
@@ -147,6 +208,10 @@ class PriceBook:
             cached = tuple(price for price in self.prices if price.volume)
             object.__setattr__(self, "_tiered", cached)
         return cached
+
+    def without_estimates(self) -> PriceBook:
+        """Return the book as its file has it, without what rules made."""
+        return replace(self, prices=tuple(price for price in self.prices if not price.estimate))
 
     def at_pieces(self, pieces: Mapping[str, int]) -> PriceBook:
         """Return the book with the prices that hold where so many of each part are bought."""

@@ -24,7 +24,7 @@ T = TypeVar("T")
 _VALUE_KEYS = frozenset({"value", "source", "derived", "assumed", "low", "high", "note"})
 _QUANTITY = re.compile(r"\d.* |Gen\d", re.DOTALL)
 """Text that is a number with a unit, or the width of a link."""
-INTERNAL = ("evidence", "applied", "resolved", "inside", "label", "services", "throughput")
+INTERNAL = ("evidence", "applied", "resolved", "inside", "label", "services", "throughput", "estimate")
 """Fields that the loader fills; they are no keys of a file."""
 
 

@@ -336,6 +336,8 @@ class Finance:
         Price book.
     price_case : {'low', 'typical', 'high'}
         Which value of each price the plan is optimised for.
+    estimates : {'use', 'refuse'}
+        Whether prices that the book's rules made for parts without one may be planned with.
     tax_fraction : Fraction
         Added in a column of its own where the book's prices exclude it.
     years : int
@@ -352,6 +354,7 @@ class Finance:
 
     prices: Text
     price_case: Literal["low", "typical", "high"] = "typical"
+    estimates: Literal["use", "refuse"] = "use"
     tax_fraction: Share = Fraction(0)
     years: Count = 4
     discount_rate_fraction: Share = Fraction(0)

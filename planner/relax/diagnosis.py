@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from planner.costs import Pricing
+from planner.costs import Pricing, book_of
 from planner.loading import Shelf
 from planner.owned import with_owned
 from planner.relax.base import Amount, Filter, Rule
@@ -153,7 +153,7 @@ def diagnose(
     deadline = None if time_limit_s is None else time.monotonic() + time_limit_s
     if scenario.fleet.owned:
         shelf = with_owned(scenario, shelf)
-        pricing = replace(pricing, catalog=shelf.catalog, book=shelf.catalog.book(scenario.finance.prices))
+        pricing = replace(pricing, catalog=shelf.catalog, book=book_of(shelf.catalog, scenario.finance))
     world = World(scenario, shelf, pricing, solver, deadline, derive, progress)
     search = plain_ways(world) if ways else Search()
     conflict = find_conflict(world, world.rules)

@@ -22,7 +22,7 @@ FLOORS = [
     *("reading", "gaps"),
     *("placement", "workload"),
     *("wiring", "hardware", "scenario", "split_scenario", "models", "topology", "assembly", "eligibility", "kvcache"),
-    *("layout", "weights", "budget", "pool", "copies", "doubts", "importing"),
+    *("layout", "weights", "budget", "pool", "copies", "doubts", "importing", "estimates"),
     *("catalog_checks", "loading", "owned", "throughput_files", "layering", "setting_paths", "scenario_checks"),
     *("scenario_services", "scenario_files", "schema"),
     *("demand", "flows", "build", "work", "service", "measured", "rates", "cores"),
