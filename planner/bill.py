@@ -71,7 +71,7 @@ def bill(pricing: Pricing, fleet: Mapping[Build, int]) -> tuple[CostLine, ...]:
     for rule in pricing.catalog.cluster.lines:
         if rule.percent is not None:
             lines += [_percent_line(pricing, rule, build, count) for build, count in fleet.items() if count]
-        elif drivers[rule.driver]:
+        elif line_quantity(rule, drivers[rule.driver]):
             lines.append(_cluster_line(pricing, rule, drivers[rule.driver]))
     told = (_with_tier(line, tiers.get(line.part)) for line in lines)
     spare = {part: choice.spare for part, choice in tiers.items() if choice.spare}
@@ -147,6 +147,7 @@ def _cluster_line(pricing: Pricing, rule: ClusterLine, driver: int) -> CostLine:
     category = entry.category if isinstance(entry, Item) else entry.__class__.__name__.lower()
     scope: Scope = "service" if category == "service" else "cluster"
     text = f"{rule.pieces} per {rule.per} {rule.driver}" + (f", at least {rule.minimum}" if rule.minimum else "")
+    text += f", beyond {rule.beyond} {rule.driver}" if rule.beyond else ""
     qty = line_quantity(rule, driver)
     return _priced(pricing, rule.id, category, part, scope, None, qty, "", pricing.lots_per_year(rule), text)
 

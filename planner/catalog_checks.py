@@ -182,6 +182,10 @@ def _lines(entries: Iterable[Entry]) -> Iterator[Problem]:
             if line.id in seen:
                 yield entry.problem(("lines", i, "id"), f"the line '{line.id}' stands twice")
             seen.add(line.id)
+            if line.beyond and (line.percent is not None or line.driver in ("fleet", "racks")):
+                what = "a share of prices" if line.percent is not None else f"the driver '{line.driver}'"
+                message = f"the line '{line.id}' has 'beyond', which {what} does not have"
+                yield entry.problem(("lines", i, "beyond"), message, "use it with nodes, groups or ports")
 
 
 def _names(found: Found, part_kinds: tuple[str, ...]) -> Iterator[Problem]:

@@ -39,6 +39,10 @@ class Pricing:
         Where parts, their prices and the terms come from.
     stock, maximum : mapping of str to int
         The most of a part that can be had, and that is wanted: what is bought up to a tier is within them.
+    by_term : bool
+        Whether a tier of volume prices is chosen by the cost over the term, else by what is paid at once.
+    tiers : mapping of str to int, or None
+        The tier of each part that has been chosen, where that is not simply the cheapest; 0 for the ordinary price.
     notes : dict
         What has been worked out from them, for those who ask again.
     """
@@ -48,6 +52,8 @@ class Pricing:
     finance: Finance
     stock: Mapping[str, int] = field(default_factory=dict)
     maximum: Mapping[str, int] = field(default_factory=dict)
+    by_term: bool = False
+    tiers: Mapping[str, int] | None = None
     _pieces: dict[str, tuple[int, int]] = field(default_factory=dict, repr=False, compare=False)
     notes: dict[Hashable, Any] = field(default_factory=dict, repr=False, compare=False)
 
@@ -133,7 +139,7 @@ class Pricing:
 
     def is_linear(self, line: ClusterLine) -> bool:
         """Return whether no rounding up is involved."""
-        exact = line.per == 1 and not line.minimum
+        exact = line.per == 1 and not line.minimum and not line.beyond
         return line.percent is not None or (exact and line.driver not in ("fleet", "racks"))
 
     def is_per_rack(self, line: ClusterLine) -> bool:
@@ -230,8 +236,8 @@ def line_quantity(line: ClusterLine, driver: int) -> int:
 
 
 def line_lots(line: ClusterLine, driver: int) -> int:
-    """Return the lots of `pieces` of a cluster line: none for an idle driver."""
-    return max(ceil_div(line.minimum, line.pieces), ceil_div(driver, line.per)) if driver else 0
+    """Return the lots of `pieces` of a cluster line: none for a driver that needs none yet."""
+    return max(ceil_div(line.minimum, line.pieces), ceil_div(driver, line.per)) if driver > line.beyond else 0
 
 
 def least_racks(nodes_by_class: Mapping[int, int]) -> int:

@@ -192,7 +192,7 @@ def _at_the_mean(
     else:
         # As with the planned context only whole chunks are shared.
         mean = kv.session_bytes(context.mean_tokens) - min(head, kv.rate * (shared // chunk * chunk))
-    return mean, quantile(context.quantile_fraction) * context.deviation_tokens * kv.rate
+    return mean, quantile(context.quantile_fraction) * kv.deviation_bytes(context.deviation_tokens)
 
 
 def demand(scenario: Scenario, kv: KvCache, cache: Cache) -> Demand:

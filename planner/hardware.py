@@ -327,7 +327,7 @@ class ClusterLine:
     """One line of what a fleet needs beside its nodes, with its quantity rule.
 
     quantity = pieces * max(ceil(minimum / pieces), ceil(driver / per)), and 0 where the driver is
-    0; the driver is what `driver` names. Lines with `percent` cost that share of each node's price
+    at most `beyond`; the driver is what `driver` names. Lines with `percent` cost that share of each node's price
     instead, rounded up to a cent on each part.
 
     Attributes
@@ -338,6 +338,8 @@ class ClusterLine:
         ``fleet`` (once), ``nodes``, ``groups``, ``racks``, ``front_ports``, ``fabric_ports``.
     per : int
         How many of the driver one lot of `pieces` serves.
+    beyond : int
+        Up to so many of the driver need none: a spine is needed by more ports than one leaf has.
     percent : Fraction or None
         Share of the node's price.
     years : bool
@@ -351,6 +353,7 @@ class ClusterLine:
     per: Count = 1
     pieces: Count = 1
     minimum: Whole = 0
+    beyond: Whole = 0
     percent: Share | None = None
     percent_low: Share | None = None
     percent_high: Share | None = None

@@ -14,6 +14,9 @@ from planner.errors import InputError, nearest
 from planner.models import Model
 from planner.units import ceil_div
 
+_ENDLESS = 10**12
+"""Tokens that fill every window."""
+
 
 @dataclass(frozen=True, eq=False)
 class KvCache:
@@ -51,6 +54,19 @@ class KvCache:
     def constant_bytes(self, tokens: int) -> Fraction:
         """Return what windows and states hold of a sequence of `tokens`."""
         return sum((p.sequence_bytes(tokens) for p in self.parts if not p.grows), Fraction(0))
+
+    def deviation_bytes(self, tokens: int) -> Fraction:
+        """Return no less than the standard deviation of a sequence whose length deviates by `tokens`.
+
+        What grows deviates with the length. A window does at most as much, and at most half of what it holds when
+        full, as does anything between none and that. Deviations of the parts add up at most.
+        """
+        total = self.rate * tokens
+        for part in self.parts:
+            if not part.grows:
+                full = part.sequence_bytes(_ENDLESS) - part.sequence_bytes(0)
+                total += min(part.layers * part.row_bytes * tokens, full / 2)
+        return total
 
     def session_bytes(self, tokens: int) -> Fraction:
         """Return one copy of a sequence of `tokens`."""

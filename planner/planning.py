@@ -22,7 +22,7 @@ from planner.problem import Problem, Situation
 from planner.proof import LIMIT_S, Proof, check_here, prove, prove_apart
 from planner.scenario import Scenario, services_of
 from planner.separation import Search, taken_apart
-from planner.solve import least_possible, solve
+from planner.solve import as_bought, least_possible, solve
 from planner.verify import verify
 
 __all__ = ["Question", "Solved", "finish_plan", "make_plan", "pricing_of", "question_of", "solve_scenario"]
@@ -32,7 +32,8 @@ _LEAST_BESIDE_S = 0.5
 def pricing_of(scenario: Scenario, shelf: Shelf) -> Pricing:
     """Return the scenario's prices; InputError if it names no known book."""
     book, limits = book_of(shelf.catalog, scenario.finance), scenario.limits
-    return Pricing(shelf.catalog, book, scenario.finance, limits.stock, limits.maximum)
+    money = next((kind for kind in scenario.objectives if kind in ("capex", "tco")), "capex")
+    return Pricing(shelf.catalog, book, scenario.finance, limits.stock, limits.maximum, money == "tco")
 
 
 def solve_scenario(
@@ -115,7 +116,8 @@ class _Question:
             if outcome.status == "feasible":
                 bounds.append(outcome.bound)
             if outcome.status != "infeasible":
-                found = Solved(self.scenario, problem, self.candidates, outcome)
+                parts[-1] = as_bought(problem, outcome)
+                found = Solved(self.scenario, parts[-1], self.candidates, outcome)
                 best = found if best is None or found.rank < best.rank else best
         if best is not None and bounds:
             open_outcome = replace(best.outcome, status="feasible", bound=min(best.outcome.bound, *bounds))

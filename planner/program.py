@@ -72,6 +72,8 @@ class Program:
         Rack class to the number of racks of it.
     lots : dict
         Cluster line's id to the lots of it, for lines that are rounded up.
+    beyond : dict of (str, int) to int
+        Driver and how many of it need nothing, to the binary that is 1 where there are more.
     volumes : dict of int to Volume
         Variables that count pieces at volume prices.
     mixed_rows : list of MixedRow
@@ -84,6 +86,7 @@ class Program:
     used: dict[int, int] = field(default_factory=dict)
     racks: dict[int, int] = field(default_factory=dict)
     lots: dict[str, int] = field(default_factory=dict)
+    beyond: dict[tuple[str, int], int] = field(default_factory=dict)
     volumes: dict[int, Volume] = field(default_factory=dict)
     mixed_rows: list[MixedRow] = field(default_factory=list)
 

@@ -25,8 +25,9 @@ from planner.formulation.separate import Separate, Support, make_separate
 from planner.formulation.tokens import Parts
 from planner.formulation.uniform import Triple, best_uniform
 from planner.interrupts import interrupted
+from planner.objectives import OBJECTIVES
 from planner.problem import Problem, Situation
-from planner.solve import Outcome, optimise, solve
+from planner.solve import Outcome, as_bought, optimise, solve
 from planner.solvers import Answer, row_prices, version
 
 PLAIN_UP_TO = 4000
@@ -39,6 +40,8 @@ _LEAST_S, _LEAST_TRY_S = 0.1, 1.0
 """Seconds for a bound and for a plan of what a bound found, however late it is."""
 _NARROWINGS, _LARGELY = 4, 0.95
 """Times that a pool is narrowed at once, as long as it gets smaller by more than one in twenty."""
+_FINE = 10**7
+"""Parts of a sum of money that a solver's floating point need not tell apart."""
 _FIRST_BUILDS = 6
 """Builds of the first plan."""
 Found = tuple[Problem, Outcome]
@@ -219,18 +222,30 @@ class Search:
             pool.done = True
             return
         made.program.add_row("below", made.stages()[1], "<=", before[1] - 1)
-        answer = optimise(made.program, made.capex_terms(), self.solver, self._left())
+        terms = made.stages()[0] if self._in_cents() else made.capex_terms()
+        answer = optimise(made.program, terms, self.solver, self._left())
         loose = self._use(pool, made, answer)
         pool.done = not loose and self._values(self.best) == before
 
     def _made(self, pool: _Pool) -> Separate | None:
-        """Return the program of a pool, with only what is as good as the best; None where there is none."""
+        """Return the program of a pool, with only what is as good as the best; None where there is none.
+
+        Money is let in that is a ten-millionth dearer: solvers count in floating point, and have called a program
+        empty whose one solution fills such a row to the cent.
+        """
         made = self._narrowed(pool)
         if pool.bound > self._least():
             return None
         if made is not None and self.best is not None:
-            made.program.add_row("keep", made.stages()[0], "<=", self.best[1].value)
+            value = self.best[1].value
+            near = 1 + value // _FINE if self._in_cents() else 0
+            made.program.add_row("keep", made.stages()[0], "<=", value + near)
         return made
+
+    def _in_cents(self) -> bool:
+        """Return whether the first objective is money."""
+        assert self.best is not None
+        return OBJECTIVES[self.best[0].at.scenario.objectives[0]].unit == "cents"
 
     def _use(self, pool: _Pool, made: Separate, answer: Answer) -> bool:
         """Put the parts of an answer together to plans; return whether any core in use was not told exactly."""
@@ -264,7 +279,7 @@ class Search:
         except (UnprovenError, InterruptedPlanError):
             return
         if outcome.status != "infeasible":
-            found = problem, outcome
+            found = as_bought(problem, outcome), outcome
             if self.best is None or self._values(found) < self._values(self.best):
                 self.best = found
 

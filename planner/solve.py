@@ -9,13 +9,15 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
+from planner.constraints import FLEET_RULES
 from planner.errors import InterruptedPlanError, PlannerError, UnprovenError
 from planner.formulation.objectives import CANONICAL_UP_TO, Stage, stages
 from planner.formulation.rows import make_program
 from planner.interrupts import held, interrupted
+from planner.objectives import OBJECTIVES
 from planner.plan import Goal
 from planner.problem import Problem
 from planner.program import Program
@@ -47,6 +49,8 @@ class Outcome:
         The scenario's objectives and those that break ties, as far as they were reached.
     hints : mapping of int to float
         Values of continuous variables, which nothing has checked.
+    tiers : mapping of str to int
+        The tier at which each part with volume prices is bought, where that is not the ordinary price.
     """
 
     status: Status
@@ -57,6 +61,7 @@ class Outcome:
     seconds: float = 0.0
     goals: tuple[Goal, ...] = ()
     hints: Mapping[int, float] = field(default_factory=dict)
+    tiers: Mapping[str, int] = field(default_factory=dict)
 
 
 def solve(
@@ -94,7 +99,28 @@ def solve(
     own = [goals[i].status if i < len(goals) else "feasible" for i, stage in enumerate(todo) if stage.own]
     counts = {i: values[var] for i, var in enumerate(program.groups) if values[var]}
     status: Status = "optimal" if set(own) == {"optimal"} else "feasible"
-    return Outcome(status, counts, goals[0].value, goals[0].bound, version(solver), seconds, tuple(goals))
+    tiers = {each.part: each.tier for var, each in program.volumes.items() if values[var]}
+    return Outcome(
+        status, counts, goals[0].value, goals[0].bound, version(solver), seconds, tuple(goals), tiers=tiers
+    )  # fmt: skip
+
+
+def as_bought(problem: Problem, outcome: Outcome) -> Problem:
+    """Return the problem at the tiers of volume prices at which the plan is bought.
+
+    Each part at its cheapest is right where only one kind of money is asked. Where others are limits or further
+    objectives, a plan may have to buy at another tier: the one that the program chose.
+    """
+    if not problem.pricing.book.tiered:
+        return problem
+    counts, asked = outcome.counts, len(problem.at.scenario.objectives)
+    values = {goal.kind: OBJECTIVES[goal.kind].value(problem, counts) for goal in outcome.goals[:asked]}
+    as_good = all(values[goal.kind] == goal.value for goal in outcome.goals[:asked])
+    within = all(OBJECTIVES[kind].value(problem, counts) <= most for kind, most in problem.caps.items())
+    rules = (rule for rule in FLEET_RULES.values() if rule.active(problem.at))
+    if as_good and within and all(check.met for rule in rules for check in rule.check(problem, counts)):
+        return problem
+    return replace(problem, pricing=replace(problem.pricing, tiers=outcome.tiers))
 
 
 def _in_order(
@@ -225,7 +251,8 @@ def copy_of(program: Program) -> Program:
     """Return a program to which rows can be added without touching the first."""
     return Program(
         list(program.variables), list(program.rows), list(program.groups),
-        dict(program.used), dict(program.racks), dict(program.lots), dict(program.volumes), list(program.mixed_rows),
+        dict(program.used), dict(program.racks), dict(program.lots), dict(program.beyond), dict(program.volumes),
+        list(program.mixed_rows),
     )  # fmt: skip
 
 

@@ -10,10 +10,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from math import floor
+from types import NoneType
 
 from planner.build import Build, bought_pieces, group_pieces
 from planner.costs import Pricing, fleet_drivers, group_drivers, line_quantity
-from planner.hardware import ClusterLine
+from planner.hardware import ClusterLine, Item, Switch
 from planner.prices import Price
 from planner.program import Volume
 from planner.units import ceil
@@ -26,11 +27,13 @@ Pieces = dict[str, dict[str, int]]
 
 
 def uses_of(pricing: Pricing, part: str) -> dict[str, ClusterLine | None]:
-    """Return the uses of a part: in machines, and in cluster lines by their ids."""
+    """Return the uses that a part can have: in machines, and in cluster lines by their ids."""
     key = "uses", part
     if key not in pricing.notes:
         lines = (line for line in pricing.catalog.cluster.lines if line.percent is None)
-        pricing.notes[key] = {NODES: None} | {line.id: line for line in lines if (line.item or line.id) == part}
+        beside: dict[str, ClusterLine | None] = {line.id: line for line in lines if (line.item or line.id) == part}
+        only_beside = beside and isinstance(pricing.catalog.find(part), (Item, Switch, NoneType))
+        pricing.notes[key] = beside if only_beside else {NODES: None} | beside
     found: dict[str, ClusterLine | None] = pricing.notes[key]
     return found
 
@@ -58,22 +61,29 @@ def spare_cents(pricing: Pricing, part: str, tier: int, tco: bool = False) -> in
 
     Were it more, a lot or a rack too many would be bought in its place.
     """
-    cheaper = at_tier(pricing, part, tier)
-    return min(_use_cents(cheaper, part, line, tco) for line in uses_of(pricing, part).values())
+    return min(_use_cents(pricing, part, use, tier, tco) for use in uses_of(pricing, part))
 
 
 def spare_use(pricing: Pricing, part: str) -> ClusterLine | None:
     """Return the cluster line whose piece a spare one costs as much as; None where it is that of a machine."""
     uses = uses_of(pricing, part)
-    return uses[min(uses, key=lambda use: (_use_cents(pricing, part, uses[use], False), use != NODES))]
+    return uses[min(uses, key=lambda use: (_use_cents(pricing, part, use, 0, False), use != NODES))]
 
 
-def _use_cents(pricing: Pricing, part: str, line: ClusterLine | None, tco: bool) -> int:
+def _use_cents(pricing: Pricing, part: str, use: str, tier: int, tco: bool) -> int:
+    """Return what one more piece in a use costs at a tier, at the least.
+
+    Over the term that is the ordinary price less what the tier saves, each rounded as they are: an annuity of a group
+    is rounded up for all its parts together, so that one part more may cost as little as its own rounded down.
+    """
+    line = uses_of(pricing, part)[use]
     if line is not None:
         lot = pricing.lot_cents(line)
-        return ceil(pricing.term_factor * lot) if tco and not line.per_year else lot
-    once, yearly = pricing.piece_split(part)
-    return (ceil(pricing.term_factor * once) if tco else once) + pricing.finance.years * yearly
+        whole = ceil(pricing.term_factor * lot) if tco and not line.per_year else lot
+    else:
+        once, yearly = pricing.piece_split(part)
+        whole = (floor(pricing.term_factor * once) if tco else once) + pricing.finance.years * yearly
+    return whole - (saved_cents(pricing, part, tier, use, tco) if tier else 0)
 
 
 def volume_terms(pricing: Pricing, volumes: Mapping[int, Volume], tco: bool = False) -> dict[int, int]:
@@ -126,19 +136,28 @@ class Choice:
 def best_tier(
     pricing: Pricing, part: str, used: Mapping[str, int], tco: bool = False, room: int | None = None
 ) -> Choice:
-    """Return the cheapest tier for so many pieces by use, the first of several; `room` is the most to spare."""
+    """Return the tier for so many pieces by use, and what it adds at once, or over the term.
+
+    It is the one that has been chosen, else the cheapest, the first of several; `room` is the most to spare.
+    """
     found, total = pricing.book.find(part), sum(used.values())
     assert found is not None
-    best = Choice(0, 0, 0, 0)
-    for tier, each in enumerate(found.volume, 1):
-        spare = max(0, each.from_pieces - total)
-        if room is not None and spare > room:
-            break
-        cents = spare * spare_cents(pricing, part, tier, tco)
-        cents -= sum(n * saved_cents(pricing, part, tier, use, tco) for use, n in used.items())
-        if cents < best.cents:
-            best = Choice(tier, each.from_pieces, spare, cents)
-    return best
+
+    def added(tier: int, tco: bool) -> int:
+        spare = max(0, found.volume[tier - 1].from_pieces - total)
+        saved = sum(n * saved_cents(pricing, part, tier, use, tco) for use, n in used.items())
+        return spare * spare_cents(pricing, part, tier, tco) - saved
+
+    tiers = range(1, len(found.volume) + 1)
+    if pricing.tiers is not None:
+        best = pricing.tiers.get(part, 0)
+    else:
+        within = (tier for tier in tiers if room is None or found.volume[tier - 1].from_pieces - total <= room)
+        best = min((0, *within), key=lambda tier: added(tier, pricing.by_term) if tier else 0)
+    if not best:
+        return Choice(0, 0, 0, 0)
+    begin = found.volume[best - 1].from_pieces
+    return Choice(best, begin, max(0, begin - total), added(best, tco))
 
 
 def best_tiers(pricing: Pricing, fleet: Mapping[Build, int], tco: bool = False) -> dict[str, Choice]:

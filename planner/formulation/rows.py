@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache, partial
 
 from planner.build import Build, group_pieces
@@ -103,6 +103,9 @@ def _add_lots(program: Program, problem: Problem, line: ClusterLine) -> None:
         add_rack_lots(program, line, least)
         return
     drivers = [group_drivers(build, problem.pricing.catalog)[line.driver] for build in problem.builds]
+    if line.beyond:
+        add_lots_beyond(program, line, dict(zip(program.groups, drivers, strict=True)))
+        return
     bounds = [program.variables[g].upper for g in program.groups]
     most = ceil_div(sum(d * u for d, u in zip(drivers, bounds, strict=True)), line.per)
     lots = program.add_variable(f"lots_{line.id}", max(most, least, 1))
@@ -115,6 +118,28 @@ def _add_lots(program: Program, problem: Problem, line: ClusterLine) -> None:
         for i, driver in enumerate(drivers):
             if driver:
                 program.add_row(f"least_{line.id}_{i}", {lots: 1, program.mark_used(i): -least}, ">=", 0)
+
+
+def add_lots_beyond(program: Program, line: ClusterLine, drivers: Mapping[int, int]) -> None:
+    """Add the lots of a line that is needed only by more than `beyond` of its driver, counted per variable.
+
+    needed = 1 where the driver is above `beyond`; then lots * per >= driver, else nothing. No lots where the
+    bounds of the variables keep the driver below.
+    """
+    most = sum(count * program.variables[var].upper for var, count in drivers.items())
+    if most <= line.beyond:
+        return
+    terms = {var: -count for var, count in drivers.items()}
+    key = (line.driver, line.beyond)
+    if key not in program.beyond:
+        program.beyond[key] = program.add_variable(f"beyond_{line.driver}", 1)
+        above = {program.beyond[key]: most - line.beyond}
+        program.add_row(f"beyond_{line.driver}", {**above, **terms}, ">=", -line.beyond)
+    needed, least = program.beyond[key], max(1, ceil_div(line.minimum, line.pieces))
+    lots = program.add_variable(f"lots_{line.id}", max(ceil_div(most, line.per), least))
+    program.lots[line.id] = lots
+    program.add_row(f"lots_{line.id}", {lots: line.per, needed: -line.beyond, **terms}, ">=", -line.beyond)
+    program.add_row(f"least_{line.id}", {lots: 1, needed: -least}, ">=", 0)
 
 
 def add_rack_lots(program: Program, line: ClusterLine, least: int) -> None:

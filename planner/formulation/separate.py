@@ -9,7 +9,7 @@ from planner.constraints.sessions import add_covering_rows
 from planner.costs import cluster_line_power_w, group_drivers
 from planner.formulation.most import Caps, Most, Needs
 from planner.formulation.pairing import Slot, add_fits, add_pairing, add_slots
-from planner.formulation.rows import add_rack_lots
+from planner.formulation.rows import add_lots_beyond, add_rack_lots
 from planner.formulation.tokens import Option, Parts, Token
 from planner.formulation.volume import add_volumes
 from planner.hardware import ClusterLine
@@ -254,6 +254,9 @@ def _add_lots(made: Separate, line: ClusterLine) -> None:
         add_rack_lots(program, line, least)
         return
     drivers = {var: made.driver(token, line) for token, var in zip(made.tokens, made.cores, strict=True)}
+    if line.beyond:
+        add_lots_beyond(program, line, drivers)
+        return
     most = ceil_div(sum(n * program.variables[var].upper for var, n in drivers.items()), line.per)
     every = least if all(drivers.values()) else 0
     lots = program.add_variable(f"lots_{line.id}", max(most, least, 1), every)

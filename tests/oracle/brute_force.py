@@ -25,6 +25,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache, cached_property
 
+from planner.hardware import Item, Switch
 from tests.oracle.instances import GB, GIB
 from tests.oracle.legal import LegalBuilds, Own, prefix_length, session_size
 
@@ -133,7 +134,9 @@ class Oracle(LegalBuilds):
                         for line in self.catalog.cluster.lines
                         if line.item == part and line.percent is None
                     ]
-                    cents = more * min([self.in_a_node(new), *uses])
+                    # What no machine holds has no price in one.
+                    beside_only = uses and isinstance(self.catalog.find(part), (Item, Switch, type(None)))
+                    cents = more * min(uses if beside_only else [self.in_a_node(new), *uses])
                     cents += inside * (self.in_a_node(new) - self.in_a_node(old))
                     cents += sum(n * years * (self.with_tax(new) - self.with_tax(old)) for n, years in beside)
                     found.append(cents)
@@ -155,7 +158,7 @@ class Oracle(LegalBuilds):
         lines: list[tuple[str, int, int]] = []
         for line in self.catalog.cluster.lines:
             driver = drivers[line.driver]
-            if line.percent is None and driver:
+            if line.percent is None and driver > line.beyond:
                 lots = max(math.ceil(Fraction(driver, line.per)), math.ceil(Fraction(line.minimum, line.pieces)))
                 years = self.scenario.finance.years if line.per_year else 1
                 capex += lots * line.pieces * years * self.with_tax(self.price(line.item))

@@ -135,7 +135,7 @@ def tco(oracle: Oracle, fleet: tuple[Own, ...], totals: Totals) -> int:
         if line.percent is not None:
             continue
         each = oracle.with_tax(oracle.price(line.item))
-        linear = line.per == 1 and not line.minimum and line.driver in driven
+        linear = line.per == 1 and not line.minimum and not line.beyond and line.driver in driven
         if linear:
             for group, build in zip(by_group, fleet, strict=True):
                 group[line.per_year] += driven[line.driver](build) * line.pieces * each
@@ -149,7 +149,8 @@ def _pieces(line, fleet, totals, driven) -> int:  # type: ignore[no-untyped-def]
     driver = {"fleet": 1, "racks": totals.racks}.get(line.driver)
     if driver is None:
         driver = sum(driven[line.driver](b) for b in fleet)
-    lots = max(math.ceil(Fraction(driver, line.per)), math.ceil(Fraction(line.minimum, line.pieces))) if driver else 0
+    lots = max(math.ceil(Fraction(driver, line.per)), math.ceil(Fraction(line.minimum, line.pieces)))
+    lots = lots if driver > line.beyond else 0
     return lots * line.pieces
 
 

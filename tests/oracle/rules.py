@@ -39,7 +39,25 @@ def with_rules(instance: Instance) -> Instance:
     instance = replace(instance, scenario=_ruled(instance, rng, oracle, fleet))
     used = sorted(parts_of(fleet))
     instance = without_a_part(instance, rng.choice(used)) if used and rng.random() < 0.6 else instance
-    return with_volume_prices(instance, {**oracle.totals(fleet).items, **parts_of(fleet)})
+    used_pieces = {**oracle.totals(fleet).items, **parts_of(fleet)}
+    return with_volume_prices(with_lines_beyond(instance, oracle, fleet), used_pieces)
+
+
+def with_lines_beyond(instance: Instance, oracle: Oracle, fleet: tuple[Own, ...]) -> Instance:
+    """Let some cluster lines, in half of all instances, be needed only beyond about what the best fleet has."""
+    rng = Random(f"beyond of {instance.seed}")
+    if not fleet or rng.random() > 0.5:
+        return instance
+    has = {
+        "nodes": sum(b.nodes for b in fleet), "groups": len(fleet), "front_ports": sum(b.front_ports for b in fleet),
+        "fabric_ports": sum(b.fabric_ports for b in fleet),
+    }  # fmt: skip
+    catalog, lines = instance.shelf.catalog, []
+    for line in catalog.cluster.lines:
+        open_line = line.percent is None and line.driver in has and rng.random() < 0.9
+        lines.append(replace(line, beyond=max(0, has[line.driver] + rng.randint(-3, 3))) if open_line else line)
+    changed = replace(catalog, cluster=replace(catalog.cluster, lines=tuple(lines)))
+    return replace(instance, shelf=replace(instance.shelf, catalog=changed))
 
 
 def without_a_part(instance: Instance, part: str) -> Instance:

@@ -82,6 +82,20 @@ def test_lots_are_rounded_up_and_have_a_minimum(nodes: int, leaves: int, racks: 
     assert (lines["leaves"].qty, lines["racks"].qty, lines["heads"].qty) == (leaves, racks, 2)
 
 
+@pytest.mark.parametrize(("nodes", "spines", "uplinks"), [(1, 0, 0), (2, 0, 0), (3, 2, 12), (9, 4, 36), (10, 4, 40)])
+def test_a_second_tier_comes_with_what_one_does_not_hold(nodes: int, spines: int, uplinks: int) -> None:
+    rules = (
+        tiny.line("spines", "front_ports", item="switch", per=5, minimum=2, beyond=4),
+        tiny.line("uplinks", "front_ports", item="cable", pieces=2, beyond=4),
+    )
+    prices = tiny.pricing(parts=tiny.catalog(rules))
+    drawn = {line.item: line for line in bill(prices, {tiny.priced(tiny.build(), prices, 8): nodes})}
+    found = [drawn[name].qty if name in drawn else 0 for name in ("spines", "uplinks")]
+    assert found == [spines, uplinks]
+    if spines:
+        assert drawn["spines"].rule == "1 per 5 front_ports, at least 2, beyond 4 front_ports"
+
+
 def test_empty_fleet_costs_nothing() -> None:
     assert bill(tiny.pricing(), {}) == ()
     assert set(fleet_drivers({}, tiny.catalog()).values()) == {0}

@@ -4,16 +4,21 @@ from __future__ import annotations
 
 from dataclasses import replace
 from fractions import Fraction
+from functools import cache
+from random import Random
 
 import pytest
 
+from planner.attention import CachePart
 from planner.constraints import GROUP_LIMITS, reach
 from planner.constraints.pools import PooledDram
 from planner.demand import footprint
+from planner.kvcache import KvCache, kv_cache
 from planner.planning import solve_scenario
 from planner.problem import Situation
 from planner.scenario import Tiers
 from planner.spread import fitting_bytes, most_sessions, quantile, sum_bytes
+from planner.units import ceil
 from planner.workload import Context, faults
 from tests.unit import tiny
 from tests.unit.tiny import shelf
@@ -103,3 +108,27 @@ def test_the_footprint_without_a_deviation_is_as_planned() -> None:
     at = tiny.scenario(workload=tiny.workload(context=spread(deviation=None)))
     found, planned = (footprint(one, tiny.kv(), tiny.offload()) for one in (at, tiny.scenario()))
     assert (found.stored_bytes, found.spread_bytes) == (planned.stored_bytes, 0)
+
+
+@pytest.mark.parametrize(
+    ("name", "mean", "deviation"),
+    [("llama-4-scout", 4000, 1000), ("llama-4-scout", 4000, 2000), ("command-a", 2000, 600)],
+)
+def test_windows_that_are_not_full_deviate_too(name: str, mean: int, deviation: int) -> None:
+    kv = kv_cache(shelf().models[name], "bf16")
+    spread_bytes = ceil(quantile(P99) * kv.deviation_bytes(deviation))
+    bound = sum_bytes(400, ceil(kv.session_bytes(mean)), spread_bytes)
+    shape, scale = (mean / deviation) ** 2, deviation**2 / mean
+    rng, known = Random(name), cache(lambda tokens: float(kv.session_bytes(tokens)))
+    sums = [sum(known(int(rng.gammavariate(shape, scale))) for _ in range(400)) for _ in range(400)]
+    # One in a hundred is allowed to; a bound that knows nothing of windows is exceeded by up to 26.
+    assert sum(total > bound for total in sums) <= 400 * 3 // 100
+
+
+def test_a_window_deviates_by_no_more_than_half_of_itself() -> None:
+    full = CachePart(name="full", layers=2, row_bytes=Fraction(10))
+    window = replace(full, name="window", window_tokens=100)
+    kv = KvCache("x", (full, window))
+    held = window.sequence_bytes(10**9)
+    assert kv.deviation_bytes(5) == 2 * 10 * 5 + min(2 * 10 * 5, held / 2)
+    assert kv.deviation_bytes(1000) == 2 * 10 * 1000 + held / 2

@@ -8,18 +8,22 @@ from __future__ import annotations
 
 from dataclasses import replace
 from fractions import Fraction
+from itertools import product
 from pathlib import Path
 
 import pytest
 
 from planner.bill import bill, capex_cents, fleet_tco_cents
+from planner.build import Build
 from planner.costs import Pricing
 from planner.errors import InputError
 from planner.loading import load_shelf
 from planner.prices import VolumePrice
 from planner.problem import Problem
-from planner.solve import solve
+from planner.scenario import Limits
+from planner.solve import as_bought, solve
 from planner.units import Money
+from planner.verify import verify
 from planner.volume import best_tiers, group_paid
 from tests.unit import tiny
 
@@ -157,3 +161,78 @@ def test_tiers_that_cannot_be_are_refused_with_their_place(tmp_path: Path, begin
         load_shelf(price_files=[file])
     assert words in str(told.value)
     assert "quotes.yaml:18:" in str(told.value)
+
+
+def shopping_lists(prices: Pricing, builds: tuple[Build, ...], parts: int) -> list[tuple[int, int, int]]:
+    """Return (capex, tco, nodes) of every small fleet that hosts enough, at the ordinary price and at the tier."""
+    found = []
+    for counts in product(range(4), repeat=len(builds)):
+        fleet = {build: n for build, n in zip(builds, counts, strict=True) if n}
+        if fleet and sum(build.reach * n for build, n in fleet.items()) >= parts:
+            for tier in (0, 1):
+                at = replace(prices, tiers={"dimm": tier})
+                cost = capex_cents(bill(at, fleet), "typical"), fleet_tco_cents(at, fleet)
+                found.append((*cost, sum(counts)))
+    return found
+
+
+@pytest.mark.parametrize("begin", [6, 8, 9, 10, 12, 14])
+@pytest.mark.parametrize("cents", [3_000, 5_000, 6_000, 7_000, 8_000])
+def test_one_shopping_list_answers_all_kinds_of_money(begin: int, cents: int) -> None:
+    # Memory is paid at once in machines and yearly as spares, so that a tier may pay at once and not over the term.
+    lines = (tiny.line("spare memory", "nodes", item="dimm", pieces=2, per_year=True),)
+    parts = tiny.catalog(lines)
+    finance = replace(tiny.scenario().finance, discount_rate_fraction=Fraction(1, 2), years=3)
+    money = Money("USD", cents)
+    tier = VolumePrice(from_pieces=begin, low=money, typical=money, high=money)
+    book = parts.books["book"]
+    some = tuple(replace(price, volume=(tier,)) if price.part == "dimm" else price for price in book.prices)
+    parts = replace(parts, books={"book": replace(book, prices=some)})
+
+    def solved(order: tuple[str, ...], limits: Limits) -> tuple[tuple[int, int], tuple[int, int, int]] | None:
+        at = tiny.scenario(finance=finance, limits=limits, objective=order)
+        plain = tiny.problem(at, reaches=(8, 10), parts=parts)
+        prices = replace(plain.pricing, by_term=order[0] == "tco")
+        problem = replace(plain, pricing=prices)
+        outcome = solve(problem)
+        if outcome.status == "infeasible":
+            return None
+        bought = as_bought(problem, outcome)
+        fleet = bought.fleet(outcome.counts)
+        verify(bought, outcome.counts)
+        cost = capex_cents(bill(bought.pricing, fleet), "typical"), fleet_tco_cents(bought.pricing, fleet)
+        lists = shopping_lists(prices, plain.builds, plain.at.open_parts)
+        index = {"capex": 0, "tco": 1}
+        most = limits.budget.cents if limits.budget else 10**12
+        best = min((each for each in lists if each[0] <= most), key=lambda each: [each[index[kind]] for kind in order])
+        return cost, best
+
+    for order in (("capex",), ("tco",), ("capex", "tco"), ("tco", "capex")):
+        found = solved(order, Limits())
+        assert found is not None
+        (capex_of, tco_of), best = found
+        values = {"capex": (capex_of, best[0]), "tco": (tco_of, best[1])}
+        assert all(ours == theirs for ours, theirs in (values[kind] for kind in order)), (order, found)
+    least, _ = solved(("capex",), Limits()) or ((0, 0), 0)
+    # No money beyond the cheapest: the term is planned within it.
+    tight = solved(("tco",), Limits(budget=Money("USD", least[0])))
+    assert tight is not None
+    assert tight[0][0] <= least[0]
+    assert tight[0][1] == tight[1][1]
+
+
+def test_kinds_of_money_do_disagree_on_tiers() -> None:
+    lines = (tiny.line("spare memory", "nodes", item="dimm", pieces=2, per_year=True),)
+    finance = replace(tiny.scenario().finance, discount_rate_fraction=Fraction(1, 2), years=3)
+    base = tiny.pricing(tiny.scenario(finance=finance), tiny.catalog(lines))
+    told = set()
+    for begin, cents in product(range(5, 16), range(2_000, 10_000, 500)):
+        money = Money("USD", cents)
+        tier = VolumePrice(from_pieces=begin, low=money, typical=money, high=money)
+        some = tuple(replace(p, volume=(tier,)) if p.part == "dimm" else p for p in base.book.prices)
+        prices = replace(base, book=replace(base.book, prices=some), _pieces={}, notes={})
+        fleet = {tiny.priced(tiny.build(), prices, 8): 1}
+        (at_once,) = best_tiers(prices, fleet).values()
+        (over_term,) = best_tiers(replace(prices, by_term=True), fleet).values()
+        told.add((at_once.tier, over_term.tier))
+    assert told > {(0, 0), (1, 1)}
