@@ -8,9 +8,9 @@ duplicate keys, merge keys and several documents in one file.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass, field
-from functools import cache
+from contextlib import closing
+from copy import deepcopy
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -19,7 +19,12 @@ from planner.errors import InputError, Problem
 Key = tuple[str | int, ...]
 
 _MOST_DIGITS = 40
-_COLLECTIONS = ("tag:yaml.org,2002:map", "tag:yaml.org,2002:seq")
+_MOST_LEVELS = 100
+_LONGEST_WORD = len("false")
+_COLLECTIONS = ("tag:yaml.org,2002:map", "tag:yaml.org,2002:seq", "!")
+_ONE_DOCUMENT = "one file holds one document; remove the second '---'"
+_OPEN = object()
+"""Stands for a value with an anchor that is not read to its end."""
 _INTEGER = re.compile(r"[-+]?(0|[1-9][0-9_]*)")
 _FLOAT = re.compile(r"[-+]?[0-9][0-9_]*\.[0-9]+")
 _TRAPS = (
@@ -49,34 +54,69 @@ class _Unreadable:
     def __repr__(self) -> str:
         return "an unreadable value"
 
+    def __deepcopy__(self, memo: object) -> _Unreadable:
+        return self
+
 
 UNREADABLE = _Unreadable()
 
 
-@dataclass
 class Document:
     """What a file holds.
 
-    Attributes
+    Places are found when they are first asked for, by parsing the text once more: a file without faults
+    never pays for them.
+
+    Parameters
     ----------
     name : str
         The file as messages name it.
     data : object
         Dicts, lists, str, int, float, bool and None.
-    marks : dict
+    marks : dict, optional
         Path of keys to the place of the value.
-    key_marks : dict
+    key_marks : dict, optional
         Path of keys to the place of the key itself.
-    problems : list of Problem
+    problems : list of Problem, optional
         What is wrong with single keys and values; the values are `UNREADABLE`. Whoever reads the
         document on tells these together with what else is wrong.
+    text : str, optional
+        The YAML that places are found in.
     """
 
-    name: str
-    data: Any
-    marks: dict[Key, Mark] = field(default_factory=dict)
-    key_marks: dict[Key, Mark] = field(default_factory=dict)
-    problems: list[Problem] = field(default_factory=list)
+    def __init__(
+        self,
+        name: str,
+        data: Any,
+        marks: dict[Key, Mark] | None = None,
+        key_marks: dict[Key, Mark] | None = None,
+        problems: list[Problem] | None = None,
+        text: str | None = None,
+    ) -> None:
+        self.name = name
+        self.data = data
+        self.problems = [] if problems is None else problems
+        self._marks = {} if marks is None else marks
+        self._key_marks = {} if key_marks is None else key_marks
+        self._text = text
+
+    @property
+    def marks(self) -> dict[Key, Mark]:
+        """The places of values by path."""
+        self._find_places()
+        return self._marks
+
+    @property
+    def key_marks(self) -> dict[Key, Mark]:
+        """The places of keys by path."""
+        self._find_places()
+        return self._key_marks
+
+    def _find_places(self) -> None:
+        text, self._text = self._text, None
+        if text is not None:
+            with closing(_loader(text)) as loader:
+                _places(loader.get_single_node(), (), self, frozenset())
 
     def mark(self, path: Key, *, key: bool = False) -> Mark:
         """Return the place of `path`, or of its nearest enclosing value."""
@@ -100,15 +140,25 @@ def read_document(path: Path, name: str | None = None) -> Document:
     InputError
         If it cannot be read or is no YAML at all; lesser faults are in the document's problems.
     """
+    return parse_document(read_text(path, name), name or str(path))
+
+
+def read_text(path: Path, name: str | None = None) -> str:
+    """Return the text of the file at `path`.
+
+    Raises
+    ------
+    InputError
+        If it cannot be read.
+    """
     shown = name or str(path)
     try:
-        text = path.read_text(encoding="utf-8")
+        return path.read_text(encoding="utf-8")
     except UnicodeDecodeError as fault:
         hint = "save the file as UTF-8"
         raise InputError([Problem(shown, 1, 1, f"is not UTF-8 text ({fault.reason})", hint)]) from None
     except OSError as fault:
         raise InputError([Problem(shown, 0, 0, f"cannot be read: {fault.strerror}")]) from None
-    return parse_document(text, shown)
 
 
 def parse_document(text: str, name: str) -> Document:
@@ -121,21 +171,17 @@ def parse_document(text: str, name: str) -> Document:
     """
     import yaml
 
-    loader_class = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     try:
-        loader = loader_class(text)
-        try:
-            root = loader.get_single_node()
-        finally:
-            loader.dispose()
+        document = Document(name, None, text=text)
+        if "&" in text:
+            # Where there are anchors the parser's own nodes find what is wrong with them.
+            document._find_places()
+        with closing(_loader(text)) as loader:
+            document.data = _Builder(loader, document, anchors="&" in text).build()
     except yaml.MarkedYAMLError as fault:
         raise InputError([_syntax_problem(fault, name)]) from None
     except yaml.YAMLError as fault:
         raise InputError([Problem(name, 1, 1, f"is not YAML: {fault}")]) from None
-    if root is None:
-        raise InputError([Problem(name, 1, 1, "the file is empty")])
-    document = Document(name, None)
-    document.data = _build(root, (), document, document.problems, frozenset())
     return document
 
 
@@ -146,77 +192,230 @@ def _syntax_problem(fault: Any, name: str) -> Problem:
     # PyYAML's two parsers word this differently.
     tab = any(word in words for word in ("\\t", "tab character", "cannot start any token"))
     hint = "indent with spaces, not tabs" if tab else ""
-    if "expected a single document" in str(fault.context or fault.problem):
-        hint = "one file holds one document; remove the second '---'"
+    if "expected a single document" in str(fault.context):
+        hint = _ONE_DOCUMENT
     return Problem(name, line, column, f"is not YAML: {fault.problem or fault.context}", hint)
 
 
-def _mark(node: Any, document: Document) -> Mark:
-    return Mark(document.name, node.start_mark.line + 1, node.start_mark.column + 1)
+@cache
+def _loader_class() -> Any:
+    import yaml
+
+    base = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    # Only places are read from nodes: finding out what type a text is meant to be would take longer than they do.
+    return type("Loader", (base,), {"resolve": lambda self, kind, value, implicit: ""})
 
 
-def _build(node: Any, path: Key, document: Document, problems: list[Problem], above: frozenset[int]) -> Any:
-    document.marks[path] = _mark(node, document)
-    if id(node) in above:
-        problems.append(document.problem(path, "a value contains itself through an alias"))
-        return UNREADABLE
+def _loader(text: str) -> Any:
+    loader = _loader_class()(text)
+    loader.close = loader.dispose
+    return loader
+
+
+def _places(node: Any, path: Key, document: Document, above: frozenset[int]) -> None:
+    """Note the places of a node and of all below it."""
+    name, marks = document.name, document.marks
+    marks[path] = Mark(name, node.start_mark.line + 1, node.start_mark.column + 1)
+    if node.id == "scalar" or id(node) in above or len(path) > _MOST_LEVELS:
+        return
     above = above | {id(node)}
-    if node.id != "scalar" and node.tag not in _COLLECTIONS:
-        problems.append(document.problem(path, f"the tag '{node.tag}' is not accepted", "write the value alone"))
-        return UNREADABLE
-    if node.id == "mapping":
-        return dict(_items(node, path, document, problems, above))
     if node.id == "sequence":
-        return [_build(item, (*path, i), document, problems, above) for i, item in enumerate(node.value)]
-    return _scalar(node, path, document, problems)
+        for i, item in enumerate(node.value):
+            _places(item, (*path, i), document, above)
+        return
+    for key, value in node.value:
+        inner = (*path, key.value)
+        if key.id == "scalar" and inner not in document.key_marks:
+            document.key_marks[inner] = Mark(name, key.start_mark.line + 1, key.start_mark.column + 1)
+            _places(value, inner, document, above)
 
 
-def _items(
-    node: Any, path: Key, document: Document, problems: list[Problem], above: frozenset[int]
-) -> Iterator[tuple[str, Any]]:
-    seen: dict[str, Mark] = {}
-    for key_node, value_node in node.value:
-        mark = _mark(key_node, document)
-        key = key_node.value if key_node.id == "scalar" else None
-        if not isinstance(key, str):
-            problems.append(Problem(*mark, "a key must be plain text"))
-        elif key == "<<" and not key_node.style:
-            problems.append(Problem(*mark, "merge keys ('<<') are not accepted", "write the values out"))
-        elif key in seen:
-            first = f"it stands first in line {seen[key].line}; keep one of them"
-            problems.append(Problem(*mark, f"the key '{key}' stands twice", first))
-        else:
-            seen[key] = mark
-            document.key_marks[(*path, key)] = mark
-            yield key, _build(value_node, (*path, key), document, problems, above)
+class _Builder:
+    """Data from the events of a parser: no nodes are made, which would cost more than all the rest.
 
+    Parameters
+    ----------
+    loader : yaml loader
+        Where events come from.
+    document : Document
+        What it is all for; problems go there.
+    anchors : bool
+        Whether the text may hold any.
+    """
 
-def _scalar(node: Any, path: Key, document: Document, problems: list[Problem]) -> Any:
-    text = node.value
-    if node.tag.startswith("!") or _explicit(node):
-        problems.append(document.problem(path, f"the tag '{node.tag}' is not accepted", "write the value alone"))
+    def __init__(self, loader: Any, document: Document, *, anchors: bool) -> None:
+        from yaml import events
+
+        self.loader = loader
+        self.kinds = events
+        self.document = document
+        self.anchors: dict[str, Any] | None = {} if anchors else None
+        self.places: dict[str, Any] = {}
+
+    def build(self) -> Any:
+        """Return the data of the one document that there must be.
+
+        Raises
+        ------
+        InputError
+            If there is none, or more than one.
+        """
+        get, end = self.loader.get_event, self.kinds.StreamEndEvent
+        get()
+        if isinstance(get(), end):
+            raise InputError([Problem(self.document.name, 1, 1, "the file is empty")])
+        data = self.value(get(), ())
+        get()
+        after = get()
+        if not isinstance(after, end):
+            raise InputError([self.problem(after, "is not YAML: but found another document", _ONE_DOCUMENT)])
+        return data
+
+    def problem(self, event: Any, message: str, hint: str = "") -> Problem:
+        """Return a problem at the place of an event."""
+        mark = event.start_mark
+        return Problem(self.document.name, mark.line + 1, mark.column + 1, message, hint)
+
+    def tell(self, event: Any, message: str, hint: str = "") -> Any:
+        """Add a problem; return what stands for the value."""
+        self.document.problems.append(self.problem(event, message, hint))
         return UNREADABLE
-    if node.style:
+
+    def value(self, event: Any, path: Key) -> Any:
+        """Return the value that begins with an event."""
+        kind = event.__class__
+        if kind is self.kinds.ScalarEvent:
+            value = self.scalar(event)
+            return value if self.anchors is None else self.anchored(event, value)
+        if kind is self.kinds.AliasEvent:
+            return self.alias(event)
+        if event.tag is not None and event.tag not in _COLLECTIONS:
+            self.skip(event)
+            return self.tell(event, f"the tag '{event.tag}' is not accepted", "write the value alone")
+        if len(path) == _MOST_LEVELS:
+            self.skip(event)
+            return self.tell(event, f"lies more than {_MOST_LEVELS} levels deep")
+        fill = self.mapping if kind is self.kinds.MappingStartEvent else self.sequence
+        if self.anchors is None or event.anchor is None:
+            return fill(path)
+        self.anchored(event, _OPEN)
+        made = self.anchors[event.anchor] = fill(path)
+        return made
+
+    def sequence(self, path: Key) -> list[Any]:
+        """Read the values of a list that has begun."""
+        get, value, end = self.loader.get_event, self.value, self.kinds.SequenceEndEvent
+        made: list[Any] = []
+        while (event := get()).__class__ is not end:
+            made.append(value(event, (*path, len(made))))
+        return made
+
+    def mapping(self, path: Key) -> dict[str, Any]:
+        """Read the keys and values of a mapping that has begun."""
+        get, scalar, simple = self.loader.get_event, self.scalar, self.anchors is None
+        end, text = self.kinds.MappingEndEvent, self.kinds.ScalarEvent
+        made: dict[str, Any] = {}
+        while (event := get()).__class__ is not end:
+            key: Any = event.value if event.__class__ is text else None
+            if (key is None or key in made or key == "<<") and not self.accepts(event, key, made, path):
+                self.skip(get())
+                continue
+            value = get()
+            # Most values are scalars: no call to find that out.
+            made[key] = scalar(value) if simple and value.__class__ is text else self.value(value, (*path, key))
+        return made
+
+    def accepts(self, event: Any, key: Any, made: dict[str, Any], path: Key) -> bool:
+        """Return whether a key can be taken; tell why it cannot."""
+        if key is None:
+            self.skip(event)
+            self.tell(event, "a key must be plain text")
+        elif key in made:
+            line = self.document.mark((*path, key), key=True).line
+            self.tell(event, f"the key '{key}' stands twice", f"it stands first in line {line}; keep one of them")
+        elif not event.style:
+            self.tell(event, "merge keys ('<<') are not accepted", "write the values out")
+        else:
+            return True
+        return False
+
+    def skip(self, event: Any) -> None:
+        """Pass over the rest of the value that begins with an event."""
+        depth = 0
+        while True:
+            kind = event.__class__.__name__
+            if kind == "AliasEvent":
+                self.known_anchors(event)
+            depth += kind.endswith("StartEvent") - kind.endswith("EndEvent")
+            if depth == 0:
+                return
+            event = self.loader.get_event()
+
+    def scalar(self, event: Any) -> Any:
+        """Return what a scalar means; a problem is told."""
+        if event.tag is not None and _explicit(event):
+            return self.tell(event, f"the tag '{event.tag}' is not accepted", "write the value alone")
+        if event.style:
+            return event.value
+        value = plain_value(event.value)
+        return self.tell(event, value.message, value.hint) if value.__class__ is _Trap else value
+
+    def anchored(self, event: Any, value: Any) -> Any:
+        """Keep a value for aliases, where its event carries an anchor."""
+        if event.anchor is not None and self.anchors is not None:
+            self.anchors[event.anchor] = value
+            self.places[event.anchor] = event
+        return value
+
+    def alias(self, event: Any) -> Any:
+        """Return a copy of what an alias stands for."""
+        anchors = self.known_anchors(event)
+        if event.anchor not in anchors:
+            return self.tell(event, f"the alias '{event.anchor}' stands for what is not accepted")
+        if anchors[event.anchor] is _OPEN:
+            return self.tell(self.places[event.anchor], "a value contains itself through an alias")
+        return deepcopy(anchors[event.anchor])
+
+    def known_anchors(self, event: Any) -> dict[str, Any]:
+        """Return the values with anchors; a text without any has no use for an alias."""
+        if self.anchors is None:
+            raise InputError([self.problem(event, f"is not YAML: found undefined alias '{event.anchor}'")])
+        return self.anchors
+
+
+class _Trap(NamedTuple):
+    """A text that is refused, and why."""
+
+    message: str
+    hint: str = ""
+
+
+@lru_cache(maxsize=1 << 16)
+def plain_value(text: str) -> Any:
+    """Return what a text without quotes means, a `_Trap` where it is refused."""
+    # All that is not text is without spaces, and short or begins like a number.
+    if " " in text or (len(text) > _LONGEST_WORD and text[0] not in "+-.0123456789"):
         return text
     if text in ("", "null", "~"):
         return None
     if text in ("true", "false"):
         return text == "true"
     if _INTEGER.fullmatch(text):
-        return _integer(text, path, document, problems)
+        return _integer(text)
     if _FLOAT.fullmatch(text):
         return float(text.replace("_", ""))
     for trap, advice in _TRAPS:
         if trap.fullmatch(text):
-            problems.append(document.problem(path, f"'{text}' is read differently by YAML versions", advice))
-            return UNREADABLE
+            return _Trap(f"'{text}' is read differently by YAML versions", advice)
     return text
 
 
-def _explicit(node: Any) -> bool:
+def _explicit(event: Any) -> bool:
     """Return whether a scalar carries a tag of its own: the resolver would have chosen another."""
-    implied = _resolver().resolve(_scalar_node(), node.value, (not node.style, bool(node.style)))
-    return bool(node.tag != implied)
+    resolver, kind, quoted = _resolver(), _scalar_node(), bool(event.style)
+    tag = resolver.resolve(kind, event.value, event.implicit) if event.tag == "!" else event.tag
+    implied = resolver.resolve(kind, event.value, (not quoted, quoted))
+    return bool(tag.startswith("!") or tag != implied)
 
 
 @cache
@@ -233,9 +432,8 @@ def _scalar_node() -> Any:
     return yaml.ScalarNode
 
 
-def _integer(text: str, path: Key, document: Document, problems: list[Problem]) -> Any:
+def _integer(text: str) -> Any:
     digits = text.replace("_", "")
     if len(digits) > _MOST_DIGITS:
-        problems.append(document.problem(path, f"a number of {len(digits)} digits is out of all proportion"))
-        return UNREADABLE
+        return _Trap(f"a number of {len(digits)} digits is out of all proportion")
     return int(digits)

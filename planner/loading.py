@@ -32,7 +32,7 @@ from planner.hardware import (
 from planner.models import Model
 from planner.prices import Exchange, PriceBook
 from planner.profiles import Profile
-from planner.reading import read_record, source_ids, split_evidence, uncovered
+from planner.reading import read_record
 from planner.wiring import Topology
 
 PART_KINDS: dict[str, type] = {
@@ -188,17 +188,10 @@ def _read_entry(document: Document, data: Any, at: Key, problems: list[Problem])
         problems.append(document.problem(where, f"'kind' is {kind!r}; expected one of {', '.join(KINDS)}", hint))
         return
     made: Any
-    made, faults = read_record(document, data, KINDS[kind], at)
+    made, faults = read_record(document, data, KINDS[kind], at, covered=kind in _COVERED)
     problems.extend(faults)
-    if made is None:
-        return
-    if kind in _COVERED and not source_ids(data.get("source")):
-        plain, evidence, _ = split_evidence(document, data)
-        for path in uncovered(plain, evidence):
-            hint = "write {value: ..., source: ...}, or 'assumed: why' instead of 'source'"
-            shown = ".".join(map(str, path))
-            problems.append(document.problem((*at, *path), f"'{shown}' has no source", hint))
-    yield Entry(document, at, made)
+    if made is not None:
+        yield Entry(document, at, made)
 
 
 def _twice(entry: Entry, first: Entry) -> Problem:

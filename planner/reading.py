@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, is_dataclass
 from dataclasses import fields as dataclass_fields
-from dataclasses import is_dataclass, replace
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any, TypeVar, get_args, get_type_hints
 
 from planner.documents import UNREADABLE, Document, Key
 from planner.errors import Problem, nearest
-from planner.evidence import Evidence
+from planner.evidence import Evidence, Kind
 from planner.fields import file_key
 
 T = TypeVar("T")
@@ -28,49 +28,77 @@ INTERNAL = ("evidence", "applied", "resolved", "inside", "label", "services", "t
 """Fields that the loader fills; they are no keys of a file."""
 
 
-def split_evidence(document: Document, data: Any, at: Key = ()) -> tuple[Any, dict[str, Evidence], list[Problem]]:
-    """Return `data` with plain values, the evidence by dotted path, and the problems found."""
-    evidence: dict[str, Evidence] = {}
-    problems: list[Problem] = []
+@dataclass
+class Apart:
+    """What a document holds, evidence taken apart.
+
+    Attributes
+    ----------
+    plain : object
+        Keys and plain values.
+    evidence : dict
+        Dotted path to where a value comes from.
+    bare : list of tuple
+        Paths of numbers and quantities that say nothing about it.
+    problems : list of Problem
+    """
+
+    plain: Any = None
+    evidence: dict[str, Evidence] = field(default_factory=dict)
+    bare: list[Key] = field(default_factory=list)
+    problems: list[Problem] = field(default_factory=list)
+
+
+def take_apart(document: Document, data: Any, at: Key = ()) -> Apart:
+    """Return `data` (found at path `at` of the document) with its evidence apart, in one walk over it."""
+    apart = Apart()
+    evidence, bare = apart.evidence, apart.bare
 
     def walk(value: Any, path: Key) -> Any:
+        if isinstance(value, str):
+            if _QUANTITY.match(value) and path[-1:] != ("name",):
+                bare.append(path)
+            return value
+        if isinstance(value, dict):
+            if "value" not in value:
+                return {key: walk(item, (*path, key)) for key, item in value.items()}
+            found = _evidence(document, value, at + path, apart.problems)
+            if found:
+                evidence[".".join(map(str, path))] = found
+            return value["value"]
         if isinstance(value, list):
             return [walk(item, (*path, i)) for i, item in enumerate(value)]
-        if not isinstance(value, dict):
-            return value
-        if "value" not in value:
-            return {key: walk(item, (*path, key)) for key, item in value.items()}
-        found = _evidence(document, value, at + path, problems)
-        if found:
-            evidence[".".join(map(str, path))] = found
-        return value["value"]
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            bare.append(path)
+        return value
 
-    return walk(data, ()), evidence, problems
+    apart.plain = walk(data, ())
+    return apart
 
 
 def _evidence(document: Document, value: Mapping[str, Any], path: Key, problems: list[Problem]) -> Evidence | None:
     for key in value.keys() - _VALUE_KEYS:
         hint = nearest(key, _VALUE_KEYS)
         problems.append(document.problem((*path, key), f"unknown key '{key}' beside 'value'", hint, key=True))
-    kinds = [kind for kind in ("assumed", "derived", "source") if value.get(kind)]
-    if not kinds:
+    get = value.get
+    assumed, derived, source = get("assumed"), get("derived"), get("source")
+    if not (assumed or derived or source):
         message = "a value in this form needs 'source', 'derived' or 'assumed'"
         problems.append(document.problem(path, message, "write where the number comes from"))
         return None
-    texts = {key: value.get(key) or "" for key in ("assumed", "derived", "low", "high", "note")}
+    low, high, note = get("low"), get("high"), get("note")
+    texts = {"assumed": assumed, "derived": derived, "low": low, "high": high, "note": note}
     for key, text in texts.items():
         if isinstance(text, dict | list):
             problems.append(document.problem((*path, key), f"'{key}' must be plain text"))
             return None
-    kind = "sourced" if kinds[0] == "source" else kinds[0]
-    return Evidence(
-        kind=kind,  # type: ignore[arg-type]
-        sources=source_ids(value.get("source")),
-        text=str(texts["assumed"] or texts["derived"]),
-        low=str(texts["low"]),
-        high=str(texts["high"]),
-        note=str(texts["note"]),
-    )
+    kind: Kind = "assumed" if assumed else "derived" if derived else "sourced"
+    text = str(assumed or derived or "")
+    return same_evidence(kind, source_ids(source), text, str(low or ""), str(high or ""), str(note or ""))
+
+
+same_evidence = lru_cache(maxsize=1 << 14)(Evidence)
+"""Evidence made once: many values come from one document."""
 
 
 def source_ids(value: object) -> tuple[str, ...]:
@@ -88,19 +116,27 @@ def adapter(record: Any) -> Any:
     return TypeAdapter(record)
 
 
-def read_record(document: Document, data: Any, record: type[T], at: Key = ()) -> tuple[T | None, list[Problem]]:
+def read_record(
+    document: Document, data: Any, record: type[T], at: Key = (), *, covered: bool = False
+) -> tuple[T | None, list[Problem]]:
     """Read `data` (found at path `at` of the document) as a `record`.
+
+    Parameters
+    ----------
+    covered : bool
+        Whether every number must have evidence.
 
     Returns
     -------
     record or None
-        None if there were problems.
+        None if there were problems, other than that evidence is missing.
     list of Problem
         All of them, each with its place.
     """
     from pydantic import ValidationError
 
-    plain, evidence, problems = split_evidence(document, data, at)
+    apart = take_apart(document, data, at)
+    plain, problems = apart.plain, apart.problems
     if isinstance(plain, dict):
         problems += _internal_keys(document, plain, at)
         plain = _spread(plain)
@@ -113,10 +149,17 @@ def read_record(document: Document, data: Any, record: type[T], at: Key = ()) ->
         return None, problems + [_problem(document, error, record, at) for error in told]
     if problems:
         return None, problems
-    names = {f.name for f in dataclass_fields(made)}  # type: ignore[arg-type]
-    if "evidence" in names and evidence:
-        made = replace(made, evidence=evidence)  # type: ignore[type-var]
+    if apart.evidence and "evidence" in made.__dataclass_fields__:  # type: ignore[attr-defined]
+        # Nobody else has seen the record yet; to make another would run all its fields once more.
+        object.__setattr__(made, "evidence", apart.evidence)
+    if covered and not source_ids(apart.plain.get("source")):
+        return made, [_bare(document, at, path) for path in apart.bare]
     return made, []
+
+
+def _bare(document: Document, at: Key, path: Key) -> Problem:
+    hint = "write {value: ..., source: ...}, or 'assumed: why' instead of 'source'"
+    return document.problem((*at, *path), f"'{'.'.join(map(str, path))}' has no source", hint)
 
 
 def _internal_keys(document: Document, plain: Mapping[str, Any], at: Key) -> list[Problem]:
@@ -204,15 +247,3 @@ def field_type(record: Any, key: str) -> Any:
             return hint
         pending.extend(get_args(hint))
     return None
-
-
-def uncovered(data: Any, evidence: Mapping[str, Evidence], path: Key = ()) -> list[Key]:
-    """Return the paths of numbers and quantities in plain `data` that have no evidence."""
-    if isinstance(data, dict):
-        return [p for k, v in data.items() for p in uncovered(v, evidence, (*path, k))]
-    if isinstance(data, list):
-        return [p for i, v in enumerate(data) for p in uncovered(v, evidence, (*path, i))]
-    number = isinstance(data, int | float) and not isinstance(data, bool)
-    number = number or (isinstance(data, str) and bool(_QUANTITY.match(data)) and path[-1] != "name")
-    dotted = [".".join(map(str, path[:n])) for n in range(1, len(path) + 1)]
-    return [path] if number and not any(d in evidence for d in dotted) else []

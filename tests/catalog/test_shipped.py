@@ -14,7 +14,7 @@ from planner.evidence import Evidence
 from planner.hardware import Part, System
 from planner.loading import PART_KINDS
 from planner.models import BYTES_PER_WEIGHT
-from planner.reading import split_evidence, uncovered
+from planner.reading import take_apart
 from planner.schema import schema_text
 from planner.views.catalog import parts_cents, show_report
 from tests.unit.tiny import shelf
@@ -101,14 +101,14 @@ ENTRIES = list(entries())
 
 @pytest.mark.parametrize(("document", "entry"), [e[1:] for e in ENTRIES], ids=[e[0] for e in ENTRIES])
 def test_every_value_has_evidence(document: Any, entry: dict[str, Any]) -> None:
-    plain, evidence, problems = split_evidence(document, entry)
-    assert problems == []
+    apart = take_apart(document, entry)
+    assert apart.problems == []
+    bare = [] if entry.get("source") else apart.bare
     if entry["kind"] == "prices":
-        plain = {}  # each price says so itself: see below
+        bare = []  # each price says so itself: see below
     if entry["kind"] == "cluster":
         assert [line["id"] for line in entry["lines"] if not (line.get("assumed") or line.get("sources"))] == []
-        plain = {key: value for key, value in plain.items() if key != "lines"}
-    bare = [] if entry.get("source") else uncovered(plain, evidence)
+        bare = [path for path in bare if path[0] != "lines"]
     assert bare == []
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from planner.documents import Document, parse_document, read_document
+from planner.documents import _TRAPS, Document, parse_document, plain_value, read_document
 from planner.errors import InputError, Problem
 
 
@@ -172,3 +172,58 @@ def test_byte_order_mark_is_no_part_of_the_first_key(tmp_path: Path) -> None:
     path = tmp_path / "bom.yaml"
     path.write_bytes(b"\xef\xbb\xbfkind: scenario\n")
     assert read_document(path).data == {"kind": "scenario"}
+
+
+def test_what_is_taken_for_text_at_a_glance_is_no_trap() -> None:
+    words = [*TRAPS, "~", "null", "true", "false", "1_000", "+5", "1.21", "falsey", "e5", "norway", "2026-11-30"]
+    for text in [*words, *(word + " x" for word in words), *(word + "x" for word in words)]:
+        slowly = any(trap.fullmatch(text) for trap, _ in _TRAPS) and text not in ("null", "true", "false")
+        assert (type(plain_value(text)).__name__ == "_Trap") is slowly, text
+
+
+def test_alias_is_a_copy_with_the_places_of_what_it_stands_for() -> None:
+    document = parse_document("a: &x {b: &y [1, 2]}\nc: *x\nd: {e: *y}\nf: *y\n", "f")
+    assert document.data == {"a": {"b": [1, 2]}, "c": {"b": [1, 2]}, "d": {"e": [1, 2]}, "f": [1, 2]}
+    assert document.data["c"]["b"] is not document.data["a"]["b"]
+    assert document.mark(("c", "b", 1))[1:] == document.mark(("a", "b", 1))[1:] == (1, 18)
+    assert document.mark(("d", "e"), key=True)[1:] == (3, 5)
+
+
+@pytest.mark.parametrize(
+    ("text", "place", "word"),
+    [
+        ("a: &x 1\nb: &x 2\n", (2, 4), "second occurrence"),
+        ("a: 1\n*y : 2\n", (2, 1), "alias"),
+        ("a: !x {b: &y 1}\nc: *y\n", (1, 4), "tag"),
+        ("a: 1\nb: [*y]\n", (2, 5), "alias"),
+        ("a: &x\n  b: *x\n", (1, 4), "contains itself"),
+        ("a: {? [1, {b: 2}] : {c: no}, d: off}\n", (1, 7), "plain text"),
+        ("a: !x {b: no, c: [off]}\n", (1, 4), "tag"),
+        ("a: 1\na: {b: no, c: [off]}\n", (2, 1), "twice"),
+    ],
+)
+def test_what_stands_in_a_refused_value_is_passed_over(text: str, place: tuple[int, int], word: str) -> None:
+    found = problems(text)
+    assert (found[0].line, found[0].column) == place
+    assert word in found[0].message
+    assert all("'no'" not in one.message for one in found)
+
+
+def test_depth_has_an_end() -> None:
+    deep = "[" * 600 + "]" * 600
+    (one,) = problems(f"a: {deep}\n")
+    assert "levels deep" in one.message
+    assert parse_document("a: " + "[" * 90 + "]" * 90, "f").problems == []
+
+
+def test_explicit_tag_that_says_nothing_new_is_passed() -> None:
+    assert parse_document("a: !!str abc\nb: ! abc\n!!str c: !!map {d: 1}\n", "f").data == {
+        "a": "abc", "b": "abc", "c": {"d": 1},
+    }  # fmt: skip
+
+
+def test_places_are_found_only_when_asked_for() -> None:
+    document = parse_document("a: 1\nb: {c: 2}\n", "f")
+    assert not document._marks
+    assert document.marks[("b", "c")] == ("f", 2, 8)
+    assert document.key_marks[("b", "c")] == ("f", 2, 5)

@@ -10,6 +10,7 @@ import pytest
 from planner.errors import InputError, Problem
 from planner.evidence import Evidence
 from planner.loading import Shelf, load_shelf
+from tests.benchmarks.catalogue import measure, write_catalogue
 from tests.unit.tiny import shelf
 
 ROOT = Path(__file__).parents[2]
@@ -249,3 +250,22 @@ def test_shelf_finds_models_by_alias_and_suggests() -> None:
     assert made.model("deepseek-r1") is made.model("deepseek-v3")
     with pytest.raises(InputError, match=r"did you mean 'glm-5"):
         made.model("glm-5x")
+
+
+def test_large_catalogue_loads_in_less_than_twice_the_time_of_parsing_it(tmp_path: Path) -> None:
+    """The measure for 5,000 parts is ``python -m tests.benchmarks.catalogue``; here a tenth of it."""
+    write_catalogue(tmp_path, 500, seed=1)
+    took = measure(tmp_path, runs=3)
+    assert took["load_shelf"] < 2 * took["CSafeLoader"]
+    assert len(load_shelf([tmp_path]).catalog.book("drawn").prices) == 500
+
+
+def test_faults_of_a_large_catalogue_keep_their_places(tmp_path: Path) -> None:
+    write_catalogue(tmp_path, 300, seed=2)
+    file = tmp_path / "parts-002.yaml"
+    lines = file.read_text(encoding="utf-8").splitlines()
+    at = max(i for i, line in enumerate(lines) if line.startswith("  vendor: "))
+    lines[at] = "  vendr: V"
+    file.write_text("\n".join(lines), encoding="utf-8")
+    places = {(Path(one.file).name, one.line, one.column) for one in faults(tmp_path)}
+    assert ("parts-002.yaml", at + 1, 3) in places
