@@ -25,11 +25,26 @@ from planner.wiring import Topology, topology_faults
 
 @dataclass(frozen=True)
 class Entry:
-    """A record with the place it was read from."""
+    """A record with the place it was read from.
+
+    Attributes
+    ----------
+    below : Entry or None
+        The price book of an earlier layer that this one was merged with.
+    """
 
     document: Document
     path: Key
     record: Any
+    below: Entry | None = None
+
+    @property
+    def data(self) -> Any:
+        """What the file says, evidence included."""
+        data = self.document.data
+        for step in self.path:
+            data = data[step]
+        return data
 
     def problem(self, path: Key, message: str, hint: str = "") -> Problem:
         """Return a problem at `path` below the entry."""
@@ -50,12 +65,13 @@ def check_all(found: Found, sources: Mapping[str, Source], part_kinds: Iterable[
 
 def _sources(entries: Iterable[Entry], sources: Mapping[str, Source]) -> Iterator[Problem]:
     for entry in entries:
-        for path, name in _named_sources(entry.record):
+        for path, name in named_sources(entry.record):
             if name not in sources:
                 yield entry.problem(path, f"unknown source '{name}'", nearest(name, sources))
 
 
-def _named_sources(record: Any) -> Iterator[tuple[Key, str]]:
+def named_sources(record: Any) -> Iterator[tuple[Key, str]]:
+    """Yield each source that a record names, with the path below the record that names it."""
     yield from ((("source",), name) for name in source_ids(list(getattr(record, "source", ()))))
     for dotted, evidence in getattr(record, "evidence", {}).items():
         yield from ((tuple(dotted.split(".")), name) for name in evidence.sources)

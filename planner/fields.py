@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, fields, is_dataclass
+from datetime import date
 from fractions import Fraction
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar, dataclass_transform
 
@@ -121,6 +122,10 @@ def _flag(value: object) -> bool:
 def _day(value: object) -> str:
     if not isinstance(value, str) or not re.fullmatch(r"\d{4}(-\d{2}(-\d{2})?)?", value):
         raise QuantityError(f"expected a date such as '2026-08-22' or '2026-08', found {value!r}")
+    try:
+        date.fromisoformat((value + "-01-01")[:10])
+    except ValueError:
+        raise QuantityError(f"'{value}' is no day of the calendar") from None
     return value
 
 

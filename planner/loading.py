@@ -75,6 +75,23 @@ class Shelf:
         return self.models[name]
 
 
+@dataclass(frozen=True)
+class Loaded:
+    """A shelf with the places that its entries were read from.
+
+    Attributes
+    ----------
+    entries : mapping
+        Kind and id to the entry; of price books the one of the last layer.
+    sources : mapping of str to Entry
+        Source id to its entry.
+    """
+
+    shelf: Shelf
+    entries: Found
+    sources: Mapping[str, Entry]
+
+
 def load_shelf(folders: Sequence[Path] = (), price_files: Sequence[Path] = ()) -> Shelf:
     """Load the shipped catalogue and lay `folders` and `price_files` over it, later ones winning.
 
@@ -83,9 +100,20 @@ def load_shelf(folders: Sequence[Path] = (), price_files: Sequence[Path] = ()) -
     InputError
         With every problem in every file.
     """
+    return load_entries(folders, price_files).shelf
+
+
+def load_entries(folders: Sequence[Path] = (), price_files: Sequence[Path] = ()) -> Loaded:
+    """Load as `load_shelf` does, and keep the place of each entry.
+
+    Raises
+    ------
+    InputError
+        With every problem in every file.
+    """
     problems: list[Problem] = []
     found: dict[tuple[str, str], Entry] = {}
-    sources: dict[str, Source] = {}
+    sources: dict[str, Entry] = {}
     cluster = ""
     digest = hashlib.sha256()
     for layer in _layers(folders, price_files):
@@ -100,12 +128,13 @@ def load_shelf(folders: Sequence[Path] = (), price_files: Sequence[Path] = ()) -
         clusters = [name for kind, name in seen if kind == "cluster"]
         cluster = clusters[-1] if clusters else cluster
         found |= seen
-    problems += check_all(found, sources, PART_KINDS)
+    by_id = {name: entry.record for name, entry in sources.items()}
+    problems += check_all(found, by_id, PART_KINDS)
     if not cluster and not problems:
         problems.append(Problem("catalog", 0, 0, "no entry of kind 'cluster'"))
     if problems:
         raise InputError(problems)
-    return _shelf(found, sources, cluster, digest.hexdigest()[:12])
+    return Loaded(_shelf(found, by_id, cluster, digest.hexdigest()[:12]), found, sources)
 
 
 def _over(entry: Entry, below: Entry | None, problems: list[Problem]) -> Entry:
@@ -122,7 +151,8 @@ def _over(entry: Entry, below: Entry | None, problems: list[Problem]) -> Entry:
     own = {price.part for price in record.prices}
     rest = tuple(price for price in below.record.prices if price.part not in own)
     rules = record.estimates or below.record.estimates
-    return replace(entry, record=replace(record, prices=(*record.prices, *rest), estimates=rules))
+    merged = replace(record, prices=(*record.prices, *rest), estimates=rules)
+    return replace(entry, record=merged, below=below)
 
 
 def _layers(folders: Sequence[Path], price_files: Sequence[Path]) -> Iterator[list[Path]]:
@@ -138,7 +168,7 @@ def _layers(folders: Sequence[Path], price_files: Sequence[Path]) -> Iterator[li
         yield [file]
 
 
-def _read_file(file: Path, sources: dict[str, Source], problems: list[Problem]) -> Iterator[Entry]:
+def _read_file(file: Path, sources: dict[str, Entry], problems: list[Problem]) -> Iterator[Entry]:
     try:
         document = read_document(file, shown_name(file))
     except InputError as fault:
@@ -171,13 +201,13 @@ def _only(document: Document, key: str, kind: type, problems: list[Problem]) -> 
     return None
 
 
-def _read_sources(document: Document, sources: dict[str, Source], problems: list[Problem]) -> None:
+def _read_sources(document: Document, sources: dict[str, Entry], problems: list[Problem]) -> None:
     for name, entry in (_only(document, "sources", dict, problems) or {}).items():
         data = {"id": name, **entry} if isinstance(entry, dict) else entry
         made, faults = read_record(document, data, Source, ("sources", name))
         problems.extend(faults)
         if made:
-            sources[name] = made
+            sources[name] = Entry(document, ("sources", name), made)
 
 
 def _read_entry(document: Document, data: Any, at: Key, problems: list[Problem]) -> Iterator[Entry]:

@@ -24,7 +24,7 @@ FLOORS = [
     *("wiring", "hardware", "scenario", "split_scenario", "models", "topology", "assembly", "eligibility", "kvcache"),
     *("layout", "weights", "budget", "pool", "copies", "doubts", "importing", "estimates"),
     *("catalog_checks", "loading", "owned", "throughput_files", "layering", "setting_paths", "scenario_checks"),
-    *("scenario_services", "scenario_files", "schema"),
+    *("scenario_services", "scenario_files", "schema", "lint"),
     *("demand", "flows", "build", "work", "service", "measured", "rates", "cores"),
     *("costs", "volume", "bill", "problem", "roles"),
     *("constraints", "worth", "wear", "objectives", "plan"),
