@@ -20,16 +20,59 @@ model_app = typer.Typer(help="List, show and import models.", no_args_is_help=Tr
 @catalog_app.command("list")
 def catalog_list(
     kind: Annotated[str | None, typer.Argument(metavar="KIND", help="gpu, chassis, cpu, dimm, system ...")] = None,
+    sort: Annotated[
+        str | None, typer.Option("--sort", metavar="COLUMN", help="Sort by a column, such as price-per-gb or power.")
+    ] = None,
+    descending: Annotated[bool, typer.Option("--descending", help="Sort from the largest down.")] = False,
+    vendor: Annotated[str | None, typer.Option("--vendor", metavar="NAME", help="Only parts of this vendor.")] = None,
+    min_memory: Annotated[
+        str | None,
+        typer.Option("--min-memory", metavar="SIZE", help="Only GPUs, DIMMs or drives as large, e.g. 80GiB."),
+    ] = None,
+    day: Annotated[
+        str | None, typer.Option("--date", metavar="DAY", help="Show the age of prices on this day, or today, in days.")
+    ] = None,
     book: Book = DEFAULT_BOOK,
     form: Format = None,
     output: OutputFile = None,
     catalog: CatalogDirs = None,
     prices: PriceFiles = None,
-) -> None:  # fmt: skip
-    """List the parts of the catalogue."""
-    from planner.views.catalog import list_report
+) -> None:
+    """List the parts of the catalogue; of one kind with the columns that count for it."""
+    from planner.views.catalog_list import Choice, list_report
 
-    write(list_report(load(catalog, prices).catalog, kind, book), form, output)
+    choice = Choice(vendor, min_memory, sort, descending, linting.read_day(day) if day else None)
+    write(list_report(load(catalog, prices).catalog, kind, book, choice), form, output)
+
+
+@catalog_app.command("compare")
+def catalog_compare(
+    parts: Annotated[list[str], typer.Argument(metavar="PART PART ...", help="Ids of parts of one kind.")],
+    book: Book = DEFAULT_BOOK,
+    form: Format = None,
+    output: OutputFile = None,
+    catalog: CatalogDirs = None,
+    prices: PriceFiles = None,
+) -> None:
+    """Show parts of one kind side by side, what differs marked, with evidence."""
+    from planner.views.catalog_compare import compare_report
+
+    write(compare_report(load(catalog, prices).catalog, parts, book), form, output)
+
+
+@catalog_app.command("search")
+def catalog_search(
+    words: Annotated[list[str], typer.Argument(metavar="WORDS", help="Of an id, name, vendor, kind or part number.")],
+    book: Book = DEFAULT_BOOK,
+    form: Format = None,
+    output: OutputFile = None,
+    catalog: CatalogDirs = None,
+    prices: PriceFiles = None,
+) -> None:
+    """Find parts by what they are called: every word must stand somewhere in their names."""
+    from planner.views.catalog_list import search_report
+
+    write(search_report(load(catalog, prices).catalog, words, book), form, output)
 
 
 @catalog_app.command("show")

@@ -11,7 +11,8 @@ from planner.cli.options import CatalogDirs, Format, OutputFile, PriceFiles, wri
 from planner.errors import EXIT_INPUT, InputError, UsageError, nearest
 
 Day = Annotated[
-    str | None, typer.Option("--date", metavar="DAY", help="Count ages to this day, e.g. 2026-12-01; default is today.")
+    str | None,
+    typer.Option("--date", metavar="DAY", help="Count ages to this day, e.g. 2026-12-01; today if not given."),
 ]
 Level = Annotated[
     str, typer.Option("--level", metavar="SEVERITY", help="List findings from this on: error, warning or note.")
@@ -34,7 +35,7 @@ def catalog_lint(
 
     if level not in SEVERITIES:
         raise UsageError(f"--level {level}: unknown severity; {nearest(level, SEVERITIES)}")
-    when = _day(day)
+    when = read_day(day or "today")
     try:
         stock = Stock(load_entries(catalog or (), prices or ()), when)
     except InputError as fault:
@@ -47,10 +48,17 @@ def catalog_lint(
         raise typer.Exit(EXIT_INPUT)
 
 
-def _day(text: str | None) -> date:
-    if text is None:
+def read_day(text: str) -> date:
+    """Return the day that ``--date`` means: a date, or ``today``.
+
+    Raises
+    ------
+    UsageError
+        If it is none.
+    """
+    if text == "today":
         return date.today()
     try:
         return date.fromisoformat(text)
     except ValueError:
-        raise UsageError(f"--date {text}: expected a day such as 2026-12-01") from None
+        raise UsageError(f"--date {text}: expected a day such as 2026-12-01, or today") from None

@@ -6,93 +6,18 @@ from collections.abc import Iterator
 from dataclasses import fields
 from typing import Any
 
-from planner.errors import InputError, UsageError, nearest
+from planner.errors import InputError, nearest
 from planner.evidence import Evidence, Source
 from planner.fields import file_key
 from planner.hardware import Catalog, Gpu, Part, System
 from planner.prices import PriceBook
 from planner.render.report import Report, Table, Text
 from planner.units import format_bytes, format_gib, format_money, format_rate, format_watts
-
-
-def list_report(catalog: Catalog, kind: str | None, book_name: str) -> Report:
-    """Return the report of ``planner catalog list``.
-
-    Raises
-    ------
-    UsageError
-        If the kind is unknown.
-    """
-    book = catalog.book(book_name)
-    if kind is not None and kind not in catalog.parts:
-        raise UsageError(f"catalog list {kind}: unknown kind; {nearest(kind, catalog.parts)}")
-    kinds = [kind] if kind else list(catalog.parts)
-    if kind == "gpu":
-        table = _gpu_table(catalog, book)
-    else:
-        parts = [part for name in kinds for part in catalog.parts[name].values()]
-        rows = [(_kind(part), part.id, part.name, *_price_cells(book, part.id)) for part in parts]
-        plain = [
-            {"kind": _kind(part), "id": part.id, "name": part.name, **_price_data(book, part.id)} for part in parts
-        ]
-        columns = ("kind", "id", "name", f"price {book.currency}", "as of", "evidence")
-        table = Table(columns, rows, f"Catalogue, prices of {book.id}", (columns[3],), plain)
-    return Report(list(table.plain), [table], table)
+from planner.views.catalog_list import price_data
 
 
 def _kind(part: Part) -> str:
     return str(getattr(part, "kind", ""))
-
-
-def _gpu_table(catalog: Catalog, book: PriceBook) -> Table:
-    columns = (
-        "id",
-        "name",
-        "arch",
-        "memory",
-        "bandwidth",
-        "FP8 dense",
-        "power",
-        f"price {book.currency}",
-        "per GiB",
-        "as of",
-        "evidence",
-    )
-    rows, plain = [], []
-    for gpu in catalog.gpus().values():
-        cents = book.cents(gpu.id)
-        per_gib = format_money(cents * 2**30 // gpu.memory_bytes) if cents else "-"
-        fp8 = f"{gpu.dense.fp8_flops / 1e12:,.0f} TF" if gpu.dense.fp8_flops else "-"
-        price, as_of, evidence = _price_cells(book, gpu.id)
-        rows.append((
-            gpu.id, gpu.name, gpu.architecture, format_gib(gpu.memory_bytes),
-            format_rate(gpu.memory_bandwidth_bytes_per_s), fp8, format_watts(gpu.power_w), price, per_gib,
-            as_of, evidence,
-        ))  # fmt: skip
-        plain.append({
-            "id": gpu.id, "name": gpu.name, "architecture": gpu.architecture, "memory_bytes": gpu.memory_bytes,
-            "memory_bandwidth_bytes_per_s": gpu.memory_bandwidth_bytes_per_s, "bf16_flops": gpu.dense.bf16_flops,
-            "fp8_flops": gpu.dense.fp8_flops, "power_w": gpu.power_w, **_price_data(book, gpu.id),
-        })  # fmt: skip
-    return Table(columns, rows, f"GPUs, memory as the driver shows it, prices of {book.id}", columns[3:9], plain)
-
-
-def _price_cells(book: PriceBook, part: str) -> tuple[str, str, str]:
-    price = book.find(part)
-    if price is None:
-        return "no price", "-", "-"
-    return format_money(price.typical.cents), price.as_of, price.evidence.kind
-
-
-def _price_data(book: PriceBook, part: str) -> dict[str, Any]:
-    price = book.find(part)
-    if price is None:
-        return {"price": None}
-    return {
-        "price": price.typical.cents / 100, "price_low": price.low.cents / 100, "price_high": price.high.cents / 100,
-        "currency": book.currency, "as_of": price.as_of, "basis": price.basis, "evidence": price.evidence.kind,
-        "sources": list(price.sources), "reason": price.evidence.text or None,
-    }  # fmt: skip
 
 
 def show_report(catalog: Catalog, name: str, book_name: str) -> Report:
@@ -111,10 +36,10 @@ def show_report(catalog: Catalog, name: str, book_name: str) -> Report:
         every = [p for by_id in catalog.parts.values() for p in by_id]
         raise InputError(f"unknown part '{name}'; {nearest(name, every)}")
     book = catalog.book(book_name)
-    values = list(_values(part))
+    found = list(values(part))
     table = Table(
         ("value", "", "where it comes from"),
-        [(k, _shown(k, v), str(e or "-")) for k, v, e in values],
+        [(key, shown(name, value), str(why or "-")) for key, name, value, why in found],
         part.name,
     )
     blocks: list[Text | Table] = [table]
@@ -122,8 +47,11 @@ def show_report(catalog: Catalog, name: str, book_name: str) -> Report:
         blocks.append(Text([part.note]))
     data: dict[str, Any] = {
         "id": part.id, "name": part.name, "kind": _kind(part),
-        "values": {k: {"value": v, "evidence": str(e) if e else None} for k, v, e in values},
-        "price": _price_data(book, part.id),
+        "values": {
+            key if "." in key else name: {"value": value, "evidence": str(why) if why else None}
+            for key, name, value, why in found
+        },
+        "price": price_data(book, part.id),
     }  # fmt: skip
     price = book.find(part.id)
     if price is not None:
@@ -146,33 +74,36 @@ def _source_report(source: Source) -> Report:
     return Report({"id": source.id, **dict(rows)}, [table], table)
 
 
-def _values(part: Any, above: str = "") -> Iterator[tuple[str, Any, Evidence | None]]:
+_APART = ("id", "name", "note", "source", "evidence", "kind", "inside")
+_IF_ANY = ("part_numbers", "aliases", "regions", "export_barred")
+
+
+def values(part: Any) -> Iterator[tuple[str, str, Any, Evidence | None]]:
+    """Yield key, field, value and evidence of all that a part has."""
     default = Evidence("sourced", part.source) if getattr(part, "source", ()) else None
     for field in fields(part):
         value = getattr(part, field.name)
         key = file_key(field.name)
-        if field.name in ("id", "name", "note", "source", "evidence", "kind", "inside") or value is None:
-            continue
-        if field.name in ("regions", "export_barred") and not value:
+        if field.name in _APART or value is None or (field.name in _IF_ANY and not value):
             continue
         if hasattr(value, "__dataclass_fields__") and not hasattr(value, "cents"):
             for inner in fields(value):
                 size = getattr(value, inner.name)
                 path = f"{key}.{file_key(inner.name)}"
                 if size is not None:
-                    yield (
-                        path if path in part.evidence else f"{key}.{inner.name}",
-                        size,
-                        part.evidence.get(path, default),
-                    )
+                    yield path, inner.name, size, part.evidence.get(path, default)
             continue
-        yield (field.name, value, part.evidence.get(key, default))
+        yield key, field.name, value, part.evidence.get(key, default)
 
 
-def _shown(name: str, value: Any) -> str:
+def shown(name: str, value: Any) -> str:
+    """Return the value of a field with its unit, for reading."""
     if name.endswith("_bytes_per_s"):
         return format_rate(value)
-    if name.endswith("memory_bytes") or name.endswith("dimm_bytes"):
+    # Drives are sold by decimal bytes; memory is counted in binary ones.
+    if name.endswith(("memory_bytes", "visible_bytes", "dimm_bytes")) or (
+        name == "capacity_bytes" and value % 2**30 == 0
+    ):
         return format_gib(value)
     if name.endswith("_bytes"):
         return format_bytes(value)
