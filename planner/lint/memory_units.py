@@ -1,6 +1,7 @@
 """Marketed gigabytes written as decimal ones, where the driver counts in binary.
 
 A driver shows whole MiB, and less than the label in GiB. Who copies "141 GB" from a data sheet loses 6 % of the card.
+Where no driver's reading is known the label may stand, if its formula or reason says that it is decimal.
 """
 
 from __future__ import annotations
@@ -43,9 +44,10 @@ def _gpu(entry: Entry) -> Iterator[Flaw]:
     gpu = entry.record
     size = gpu.memory_bytes
     label = _LABEL.search(gpu.name)
-    if size % _GB == 0 and size % _MIB:
+    why = gpu.evidence.get("memory")
+    if size % _GB == 0 and size % _MIB and not (why and "decimal" in why.text):
         message = f"{size // _GB} decimal GB are {number(size / _GIB)} GiB; the driver shows whole MiB"
-        hint = "write what the driver shows, such as '143771 MiB', or the label in GiB with its reason"
+        hint = "write what the driver shows, such as '143771 MiB', or say in its formula or reason that it is decimal"
         yield Flaw(entry, ("memory",), message, hint)
     elif label is not None and not 0.85 <= size / _GIB / float(label[1]) <= 1.003:
         message = f"{number(size / _GIB)} GiB does not go with the {label[1]} GB of '{gpu.name}'"

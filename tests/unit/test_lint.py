@@ -40,6 +40,9 @@ power: {value: 700 W, source: aic}
 host_link: {value: 63 GB/s, source: aic}
 fabric: {value: 450 GB/s, source: aic}
 """
+FP4 = "fp8: {value: 1979 TFLOP/s, source: aic}\n  fp4: {value: 7916 TFLOP/s, source: aic}"
+CONSUMER = GPU.replace("fp8: {value: 1979 TFLOP/s, source: aic}", FP4).replace("sm90", "sm120").replace("3.35", "1.79")
+CONSUMER = CONSUMER.replace("989", "209").replace("1979", "419").replace("7916", "1676")
 DIMM = "kind: dimm\nid: m\nname: M\ncapacity: {value: 64 GiB, source: aic}\nspeed: {value: 6400, source: aic}\n"
 DIMM += "power: {value: 7 W, source: aic}\n"
 DRIVE = """\
@@ -127,6 +130,8 @@ CASES: dict[str, list[tuple[str | Files, str, int, str | Files]]] = {
     ],
     "memory-units": [
         (GPU.replace("81559 MiB", "80 GB"), "whole MiB", 7, GPU.replace("81559 MiB", "80 GiB")),
+        (GPU.replace("81559 MiB", "80 GB"), "whole MiB", 7,
+         GPU.replace("{value: 81559 MiB", "{value: 80 GB, derived: a decimal label").replace("79.18", "74")),
         (GPU.replace("81559 MiB", "76293 MiB").replace("G 80 GB", "G 96 GB"), "does not go with", 7, GPU),
         (GPU.replace("79.18 GiB", "80.18 GiB"), "engines see", 8, GPU.replace("79.18 GiB", "78 GiB")),
         (DIMM.replace("64 GiB", "64 GB"), "59.6 GiB", 4, DIMM),
@@ -135,6 +140,9 @@ CASES: dict[str, list[tuple[str | Files, str, int, str | Files]]] = {
     "sparse-flops": [
         (GPU.replace("1979", "3958"), "fp8 is 4 x bf16", 12, GPU),
         (GPU.replace("989", "1979").replace("fp8: {value: 1979", "fp8: {value: 3958"), "sm90 has 990", 11, GPU),
+        (GPU.replace("fp8: {value: 1979 TFLOP/s, source: aic}", FP4), "fp4 is 4 x fp8", 13, CONSUMER),
+        (CONSUMER.replace("209", "504").replace("419", "1007").replace("1676", "4030"),
+         "sm120 has 2,016 dense", 13, CONSUMER),
         (GPU.replace("sm90", "new").replace("3.35", "1.5"), "659 FLOP", 11, GPU.replace("sm90", "new")),
     ],
     "weak-source": [
