@@ -16,7 +16,7 @@ ROOT = Path(__file__).parents[2]
 
 # From the ground up: a module imports from lower floors only, or from its own package.
 FLOORS = [
-    *("errors", "units", "datafiles", "evidence", "dominance", "interrupts", "lazy"),
+    *("errors", "units", "scalars", "datafiles", "evidence", "dominance", "interrupts", "lazy"),
     *("registry", "documents", "fields", "program", "duality", "spread", "garbage"),
     *("attention", "paging", "prices", "profiles", "throughput", "engines", "efficiencies", "enginelogs"),
     *("reading", "gaps"),

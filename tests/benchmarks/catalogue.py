@@ -25,9 +25,9 @@ from typing import Any
 import yaml
 
 from planner.datafiles import data_folder
-from planner.documents import plain_value
 from planner.loading import PART_KINDS, load_shelf
 from planner.reading import same_evidence
+from planner.scalars import plain_value
 
 PER_FILE = 100
 SHARES = {"drive": 30, "nic": 14, "cpu": 12, "item": 12, "gpu": 10, "chassis": 8, "dimm": 6, "switch": 5, "system": 3}

@@ -6,8 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from planner.documents import _TRAPS, Document, parse_document, plain_value, read_document
+from planner.documents import Document, parse_document, read_document
 from planner.errors import InputError, Problem
+from planner.scalars import TRAPS as PATTERNS
+from planner.scalars import plain_value
 
 
 def problems(text: str) -> list[Problem]:
@@ -177,8 +179,8 @@ def test_byte_order_mark_is_no_part_of_the_first_key(tmp_path: Path) -> None:
 def test_what_is_taken_for_text_at_a_glance_is_no_trap() -> None:
     words = [*TRAPS, "~", "null", "true", "false", "1_000", "+5", "1.21", "falsey", "e5", "norway", "2026-11-30"]
     for text in [*words, *(word + " x" for word in words), *(word + "x" for word in words)]:
-        slowly = any(trap.fullmatch(text) for trap, _ in _TRAPS) and text not in ("null", "true", "false")
-        assert (type(plain_value(text)).__name__ == "_Trap") is slowly, text
+        slowly = any(trap.fullmatch(text) for trap, _ in PATTERNS) and text not in ("null", "true", "false")
+        assert (type(plain_value(text)).__name__ == "Trap") is slowly, text
 
 
 def test_alias_is_a_copy_with_the_places_of_what_it_stands_for() -> None:
