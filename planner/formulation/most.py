@@ -93,6 +93,16 @@ class Most:
         most = min(most, self.caps.tokens.get(token, most))
         return self._limited(most, way.core.n_nodes, token.paid.least_cents + hosts.cents + drives.cents)
 
+    def of_driver(self, drivers: Sequence[int]) -> int | None:
+        """Return a bound of what all groups add to a driver, each token so much of it; None where no cost is known."""
+        if self.known is None or self.parts.at.scenario.objectives == ("nodes",):
+            return None
+        least = (
+            token.paid.least_cents + self._least(True, token.hosts).cents + self._least(False, token.drives).cents
+            for token in self.tokens
+        )
+        return max((self.known * n // max(1, cents) for n, cents in zip(drivers, least, strict=True)), default=0)
+
     def of_option(self, option: int, hosts: bool) -> int:
         """Return a bound: so many groups with it hold the load alone, whatever their cores."""
         mine = (self.parts.hosts if hosts else self.parts.drives)[option]

@@ -120,13 +120,14 @@ def _add_lots(program: Program, problem: Problem, line: ClusterLine) -> None:
                 program.add_row(f"least_{line.id}_{i}", {lots: 1, program.mark_used(i): -least}, ">=", 0)
 
 
-def add_lots_beyond(program: Program, line: ClusterLine, drivers: Mapping[int, int]) -> None:
+def add_lots_beyond(program: Program, line: ClusterLine, drivers: Mapping[int, int], known: int | None = None) -> None:
     """Add the lots of a line that is needed only by more than `beyond` of its driver, counted per variable.
 
     needed = 1 where the driver is above `beyond`; then lots * per >= driver, else nothing. No lots where the
-    bounds of the variables keep the driver below.
+    bounds of the variables, or `known` as one of the driver, keep it below.
     """
     most = sum(count * program.variables[var].upper for var, count in drivers.items())
+    most = most if known is None else min(most, known)
     if most <= line.beyond:
         return
     terms = {var: -count for var, count in drivers.items()}

@@ -35,6 +35,8 @@ class Separate:
         Variable to the option that it counts, by its place in `Parts`.
     slots : list of Slot
         One for each kind of build where their number is limited.
+    most : Most or None
+        Bounds of the variables.
     """
 
     parts: Parts
@@ -44,6 +46,7 @@ class Separate:
     hosts: dict[int, int] = field(default_factory=dict)
     drives: dict[int, int] = field(default_factory=dict)
     slots: list[Slot] = field(default_factory=list)
+    most: Most | None = None
 
     @property
     def cores(self) -> list[int]:
@@ -145,6 +148,7 @@ def make_separate(
 def _add_parts(made: Separate, hosts: Sequence[int], drives: Sequence[int], known: int | None, caps: Caps) -> None:
     """Add variables of all cores, memory and drives."""
     program, most = made.program, Most(made.parts, made.needs, made.tokens, known, caps)
+    made.most = most
     program.groups += [program.add_variable(f"core_{t.way}", most.of_token(t)) for t in made.tokens]
     made.hosts |= {program.add_variable(f"host_{o}", most.of_option(o, True)): o for o in hosts}
     made.drives |= {program.add_variable(f"drives_{o}", most.of_option(o, False)): o for o in drives}
@@ -255,7 +259,8 @@ def _add_lots(made: Separate, line: ClusterLine) -> None:
         return
     drivers = {var: made.driver(token, line) for token, var in zip(made.tokens, made.cores, strict=True)}
     if line.beyond:
-        add_lots_beyond(program, line, drivers)
+        most_known = None if made.most is None else made.most.of_driver([*drivers.values()])
+        add_lots_beyond(program, line, drivers, most_known)
         return
     most = ceil_div(sum(n * program.variables[var].upper for var, n in drivers.items()), line.per)
     every = least if all(drivers.values()) else 0
