@@ -11,7 +11,7 @@ from planner.budget import Launch, default_batch, known_budget
 from planner.build import Core
 from planner.copies import stored_copies
 from planner.demand import footprint, scenario_caches
-from planner.eligibility import catalog_vendors, region_fault, vendor_fault
+from planner.eligibility import catalog_vendors, cooling_fault, region_fault, vendor_fault
 from planner.engines import Cache, Engine
 from planner.errors import InputError, nearest
 from planner.fields import contents
@@ -177,7 +177,7 @@ def cores(scenario: Scenario, shelf: Shelf, found: Offer, rejected: Rejections) 
     """
     known = _known(*_asked(scenario, shelf, found))
     for chassis, gpu, system in found.machines:
-        barred = vendor_fault(scenario.fleet, chassis, gpu, system)
+        barred = vendor_fault(scenario.fleet, chassis, gpu, system) or cooling_fault(scenario.fleet, chassis)
         barred = barred or region_fault(scenario.fleet.region, (gpu, chassis, system))
         if barred and not isinstance(system, OwnedMachine):
             rejected.add("eligibility", barred)

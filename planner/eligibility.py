@@ -34,6 +34,13 @@ def vendor_fault(fleet: Fleet, chassis: Chassis, gpu: Gpu, system: System | None
     return ""
 
 
+def cooling_fault(fleet: Fleet, chassis: Chassis) -> str:
+    """Return whether the site cannot cool a machine."""
+    if chassis.cooling in fleet.cooling:
+        return ""
+    return f"{chassis.id}: is cooled by {chassis.cooling}, which 'fleet.cooling' does not allow"
+
+
 def region_fault(region: str | None, parts: Iterable[Part | None]) -> str:
     """Return which of `parts` cannot be had in the region."""
     for part in parts:

@@ -244,6 +244,8 @@ class Fleet:
     region : str or None
         Where the machines will stand: parts that are not sold there, or that export rules keep
         from there, are left out. None for no such rule.
+    cooling : tuple of {'air', 'liquid'}
+        How machines may be cooled at the site.
     max_builds : int
         Distinct builds in one plan.
     min_build_nodes : int or None
@@ -268,6 +270,7 @@ class Fleet:
     vendors: tuple[Text, ...] = ()
     without_vendors: tuple[Text, ...] = ()
     region: Text | None = None
+    cooling: tuple[Literal["air", "liquid"], ...] = ("air",)
     max_builds: Count | None = None
     min_build_nodes: Count | None = None
     one_gpu_model: Flag = False

@@ -63,6 +63,8 @@ def contradictions(document: Document, scenario: Scenario, shelf: Shelf | None) 
             found.append(("workload.rates.answer", message))
     if scenario.flat and scenario.workload.context.deviation_tokens is not None:
         found.append(("workload.context.deviation", "flat accounting takes every session as planned; leave one out"))
+    if not scenario.fleet.cooling:
+        found.append(("fleet.cooling", "is empty; name 'air', 'liquid' or both"))
     if not scenario.fleet.group_nodes:
         found.append(("fleet.group_nodes", "is empty; name at least 1, for groups of one node"))
     if scenario.limits.deliver_by is not None:

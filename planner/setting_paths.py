@@ -21,6 +21,7 @@ LISTS = (
     "fleet.instances",
     "fleet.vendors",
     "fleet.without_vendors",
+    "fleet.cooling",
 )
 
 

@@ -97,6 +97,32 @@ class WithoutVendors(Filter):
 
 
 @rule
+class Cooling(Filter):
+    """fleet.cooling."""
+
+    path = "fleet.cooling"
+    label = "cooling by"
+    covers = ("fleet.cooling",)
+
+    def own(self, scenario: Scenario) -> tuple[Any, ...]:
+        """Return what the site has."""
+        return scenario.fleet.cooling
+
+    def others(self, scenario: Scenario, shelf: Shelf) -> tuple[Any, ...]:
+        """Return what else machines of the catalogue need."""
+        needed = {chassis.cooling for chassis in shelf.catalog.chassis().values()}
+        return tuple(sorted(needed - set(self.own(scenario))))
+
+    def limited_to(self, scenario: Scenario, values: tuple[Any, ...]) -> Scenario:
+        """Return the scenario with these."""
+        return with_fleet(scenario, cooling=values)
+
+    def value(self, build: Build) -> Any:
+        """Return how the chassis is cooled."""
+        return build.core.chassis.cooling
+
+
+@rule
 class Region(Switch):
     """fleet.region."""
 

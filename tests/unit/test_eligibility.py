@@ -8,10 +8,11 @@ from datetime import date
 import pytest
 
 from planner.candidates import find_candidates
-from planner.eligibility import last_day, late_fault, region_fault, vendor_fault
+from planner.eligibility import cooling_fault, last_day, late_fault, region_fault, vendor_fault
 from planner.errors import InfeasibleError
 from planner.planning import make_plan, pricing_of
 from planner.prices import LeadTime, PriceBook
+from planner.relax import diagnose
 from planner.scenario import Fleet, Limits, Scenario
 from tests.unit import tiny
 from tests.unit.tiny import shelf, shipped
@@ -108,3 +109,26 @@ def test_plan_says_which_lead_times_it_took_at_your_word() -> None:
     assert any(warning.startswith("no lead time is known, 140 days are counted, for ") for warning in plan.warnings)
     late = make_plan(asked(deliver_by="2027-06-01", lead_time_days=180), shelf(), compare=False)
     assert not any("may come after" in warning for warning in late.warnings)
+
+
+def test_machines_that_the_site_cannot_cool_are_not_offered() -> None:
+    air, liquid = tiny.chassis(), tiny.chassis(cooling="liquid")
+    assert cooling_fault(Fleet(), air) == cooling_fault(Fleet(cooling=("air", "liquid")), liquid) == ""
+    told = "chassis: is cooled by liquid, which 'fleet.cooling' does not allow"
+    assert cooling_fault(Fleet(), liquid) == told
+    assert cooling_fault(Fleet(cooling=("liquid",)), air).endswith("'fleet.cooling' does not allow")
+
+
+def test_a_way_out_is_to_cool_by_liquid() -> None:
+    catalog = shelf().catalog
+    wet = {name: replace(each, cooling="liquid") for name, each in catalog.chassis().items()}
+    all_wet = replace(shelf(), catalog=replace(catalog, parts={**catalog.parts, "chassis": wet}))
+    scenario = shipped("report-real")
+    with pytest.raises(InfeasibleError, match="is cooled by liquid, which"):
+        make_plan(scenario, all_wet, compare=False)
+    found = diagnose(scenario, all_wet, pricing_of(scenario, all_wet))
+    assert [rule.path for rule in found.conflict] == ["fleet.cooling"]
+    assert any("allow cooling by liquid" in str(way) for way in found.ways_out)
+    dry = make_plan(scenario, shelf(), compare=False)
+    open_site = replace(scenario, fleet=replace(scenario.fleet, cooling=("air", "liquid")))
+    assert make_plan(open_site, all_wet, compare=False).cost == dry.cost
