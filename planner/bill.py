@@ -18,6 +18,7 @@ from planner.costs import (
 )
 from planner.evidence import Evidence
 from planner.hardware import ClusterLine, Item
+from planner.prices import Price
 from planner.volume import Choice, best_tiers, spare_use
 
 Scope = Literal["node", "cluster", "service"]
@@ -43,6 +44,10 @@ class CostLine:
         Tax of a piece by price case; 0 where prices include it.
     build : str
         Name of the build that a node line belongs to; empty for cluster lines.
+    price : Price or None
+        The entry of the price book behind the line; None for lines that are a share of other prices.
+    part_numbers : tuple of str
+        The maker's numbers of the part.
     """
 
     item: str
@@ -60,6 +65,8 @@ class CostLine:
     power_w: int = 0
     build: str = ""
     rule: str = ""
+    price: Price | None = None
+    part_numbers: tuple[str, ...] = ()
 
 
 def bill(pricing: Pricing, fleet: Mapping[Build, int]) -> tuple[CostLine, ...]:
@@ -138,6 +145,8 @@ def _priced(
         power_w=item_power_w(pricing.catalog, part),
         build=build,
         rule=rule,
+        price=price,
+        part_numbers=entry.part_numbers if entry else (),
     )
 
 

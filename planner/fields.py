@@ -21,7 +21,9 @@ from planner.units import Dimension, Money, MoneyRate, QuantityError
 if TYPE_CHECKING:
     from pydantic_core.core_schema import CoreSchema
 
-_SUFFIX = re.compile(r"(?<!_per)_(bytes_per_s|tokens_per_s|bytes|tokens|flops|cents|fraction|rate|days|pieces|w|s)$")
+_SUFFIX = re.compile(
+    r"(?<!_per)_(bytes_per_s|tokens_per_s|bytes|tokens|flops|cents|fraction|rate|days|months|pieces|w|s)$"
+)
 T = TypeVar("T")
 
 
@@ -171,6 +173,7 @@ Watts = Annotated[int, _quantity(units.WATTS)]
 Flops = Annotated[int, _quantity(units.FLOP_PER_SECOND)]
 Seconds = Annotated[Fraction, _quantity(units.SECONDS)]
 Days = Annotated[int, _quantity(units.DAYS)]
+Months = Annotated[int, _quantity(units.MONTHS)]
 Share = Annotated[Fraction, _quantity(units.SHARE)]
 LinkRate = Annotated[int, Parsed(units.parse_link, {"type": "string", "examples": ["Gen5 x16", "63 GB/s"]})]
 Names = Annotated[tuple[str, ...], Parsed(_names, _NAMES_SCHEMA)]

@@ -36,6 +36,10 @@ class Part:
         How scenarios, prices and plans name it.
     name : str
         What a buyer calls it.
+    part_numbers : tuple of str
+        The maker's own numbers for it.
+    aliases : tuple of str
+        Other names that quotes give it.
     regions : tuple of str
         The only regions in which it is sold; empty for everywhere.
     export_barred : tuple of str
@@ -48,6 +52,8 @@ class Part:
 
     id: Text
     name: Text
+    part_numbers: tuple[Text, ...] = ()
+    aliases: tuple[Text, ...] = ()
     note: str = ""
     regions: tuple[Text, ...] = ()
     export_barred: tuple[Text, ...] = ()

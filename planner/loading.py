@@ -121,6 +121,7 @@ def load_entries(folders: Sequence[Path] = (), price_files: Sequence[Path] = ())
         for file in layer:
             digest.update(file.read_bytes() if file.is_file() else b"")
             for entry in _read_file(file, sources, problems):
+                sources |= {document.id: document for document in getattr(entry.record, "documents", ())}
                 key = (entry.record.kind, entry.record.id)
                 if key in seen:
                     problems.append(_twice(entry, seen[key]))

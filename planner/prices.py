@@ -7,8 +7,8 @@ from dataclasses import field, replace
 from fractions import Fraction
 from typing import Literal
 
-from planner.evidence import Evidence
-from planner.fields import Amount, Count, Day, Days, Number, Share, Text, record
+from planner.evidence import Evidence, Source
+from planner.fields import Amount, Count, Day, Days, Months, Number, Share, Text, record
 from planner.units import Money
 
 
@@ -62,7 +62,15 @@ class Price:
     as_of : str
         Date of the quotation or observation.
     valid_until : str or None
-        End of a quote.
+        Last day on which a quote can be ordered on.
+    quote : str
+        Number of the quote, as its seller writes it.
+    seller : str
+        Who sells at this price.
+    part_numbers : tuple of str
+        What the seller or the server's vendor orders the part under; the maker's numbers stand with the part.
+    warranty_months : int or None
+        For how long the seller answers for it.
     basis : {'contract', 'street', 'list', 'indicative'}
         What kind of price it is.
     volume : tuple of VolumePrice
@@ -81,6 +89,10 @@ class Price:
     high: Amount
     as_of: Day
     valid_until: Day | None = None
+    quote: Text | None = None
+    seller: Text | None = None
+    part_numbers: tuple[Text, ...] = ()
+    warranty_months: Months | None = None
     basis: Literal["contract", "street", "list", "indicative"]
     volume: tuple[VolumePrice, ...] = ()
     lead_time: LeadTime | None = None
@@ -174,6 +186,8 @@ class PriceBook:
         Whether the prices contain value-added or sales tax.
     tax_name : str
         E.g. ``sales tax`` or ``增值税``.
+    documents : tuple of Source
+        Sources that the book brings along, such as the quote it was made from.
     """
 
     kind: Literal["prices"] = "prices"
@@ -184,6 +198,7 @@ class PriceBook:
     as_of: Day
     tax: Literal["excluded", "included"]
     tax_name: Text = "tax"
+    documents: tuple[Source, ...] = ()
     prices: tuple[Price, ...] = ()
     estimates: tuple[Estimate, ...] = ()
     note: str = ""

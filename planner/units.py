@@ -161,6 +161,7 @@ SECONDS = Dimension(
     confusions={"m": "write '{number} min' or '{number} ms'"},
 )
 DAYS = Dimension("days", {"d": 1, "day": 1, "days": 1, "week": 7, "weeks": 7}, ("26 weeks", "45 days"), whole=True)
+MONTHS = Dimension("months", {"month": 1, "months": 1, "year": 12, "years": 12}, ("3 years", "18 months"), whole=True)
 SHARE = Dimension("a share", {"%": Fraction(1, 100)}, ("30 %",), exact=True)
 
 _LINK = re.compile(r"^\s*Gen\s*(?P<generation>\d+)\s*x\s*(?P<lanes>-?\d+)\s*$")

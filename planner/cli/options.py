@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import math
 import sys
+from datetime import date, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -55,6 +56,27 @@ TimeLimit = Annotated[
     float | None,
     typer.Option("--time-limit", metavar="SECONDS", callback=_above_zero, help="Stop the solver after this long."),
 ]
+
+
+def read_day(text: str | None, option: str) -> date | None:
+    """Return the day that an option names, None where it was not given.
+
+    Raises
+    ------
+    UsageError
+        If it is no day.
+    """
+    if text is None:
+        return None
+    try:
+        return datetime.strptime(text, "%Y-%m-%d").date()
+    except ValueError:
+        raise UsageError(f"{option} '{text}': expected a day such as 2026-12-01") from None
+
+
+def today() -> date:
+    """Return the day that the clock says; the only place that a bill's day comes from unless it is stated."""
+    return date.today()
 
 
 def load(catalog: list[Path] | None, prices: list[Path] | None) -> Shelf:

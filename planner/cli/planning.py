@@ -24,7 +24,9 @@ from planner.cli.options import (
     Variant,
     load,
     read_any,
+    read_day,
     read_scenario,
+    today,
     write,
 )
 from planner.errors import EXIT_INTERRUPTED, EXIT_UNPROVEN, InfeasibleError, UsageError
@@ -40,6 +42,13 @@ if TYPE_CHECKING:
 Over = Annotated[
     str | None,
     typer.Option("--over", metavar="SETTING=VALUES", help="a,b,c or from..to:step, e.g. workload.users=50..400:50."),
+]
+Final = Annotated[bool, typer.Option("--final", help="To be ordered from: every quote must hold on the day.")]
+AllowExpired = Annotated[
+    bool, typer.Option("--allow-expired", help="With --final: order on expired quotes; the bill lists them.")
+]
+BillDate = Annotated[
+    str | None, typer.Option("--date", metavar="DAY", help="The day on which quotes must hold; today if left out.")
 ]
 Variants = Annotated[str | None, typer.Option("--variants", metavar="A,B", help="Variants of the scenario to compare.")]
 
@@ -94,16 +103,28 @@ def bom(
     prices: PriceFiles = None,
     solver: Solver = "highs",
     time_limit: TimeLimit = None,
+    final: Final = False,
+    allow_expired: AllowExpired = False,
+    date: BillDate = None,
 ) -> None:
     """Write the plan's bill of materials, every price with its evidence and date."""
     from planner.planning import make_plan
+    from planner.validity import issue
     from planner.views.bom import bom_report
 
+    if allow_expired and not final:
+        raise UsageError("--allow-expired goes with --final; without it an expired quote is only told")
+    stated = read_day(date, "--date")
     shelf = load(catalog, prices)
     asked = read_scenario(scenario, shelf, sets, variant)
     with diagnosed(asked, shelf, solver, time_limit, form, output):
         found = make_plan(asked, shelf, solver, time_limit, compare=False)
-    write(bom_report(found), form, output)
+    book = str(found.provenance["prices"]["book"])
+    looked = issue(found.bill, stated or today(), final=final, allow_expired=allow_expired, book=book)
+    if looked.expired and not final:
+        print("planner: expired quotes: " + "; ".join(map(str, looked.expired)), file=sys.stderr)
+    # A bill that is neither final nor of a stated day holds none: the same input is the same file.
+    write(bom_report(found, looked if final or stated else None), form, output)
     _end(found)
 
 

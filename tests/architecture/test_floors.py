@@ -27,7 +27,7 @@ FLOORS = [
     *("scenario_services", "scenario_files", "schema", "lint"),
     *("demand", "flows", "build", "work", "service", "measured", "rates", "cores"),
     *("costs", "volume", "bill", "problem", "roles"),
-    *("constraints", "worth", "wear", "objectives", "plan"),
+    *("constraints", "worth", "wear", "objectives", "plan", "validity"),
     *("halves", "candidates", "joint", "formulation", "verify", "solvers", "solve", "separation", "proof"),
     *("caveats", "edges"),
     *("answer", "planning", "split", "relax"),
