@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from planner.cli import importing, inside, linting
+from planner.cli import importing, inside, linting, quoting
 from planner.cli.options import CatalogDirs, Format, OutputFile, PriceFiles, load, write
 
 Book = Annotated[str, typer.Option("--book", metavar="ID", help="Price book for the prices shown.")]
@@ -125,6 +125,7 @@ def register(app: typer.Typer) -> None:
     importing.register(model_app)
     catalog_app.command("topology")(inside.catalog_topology)
     catalog_app.command("lint")(linting.catalog_lint)
+    quoting.register(catalog_app)
     app.add_typer(catalog_app, name="catalog")
     app.add_typer(model_app, name="model")
     app.command("schema")(schema)

@@ -142,7 +142,7 @@ def write(report: Report, form: str | None, output: Path | None) -> None:
     print(f"wrote {output}", file=sys.stderr)
 
 
-def write_whole(path: Path, text: str) -> None:
+def write_whole(path: Path, text: str | bytes) -> None:
     """Write a file whole or not at all: to a temporary one beside it, then rename.
 
     A link is followed, so that it stays one; a device or a pipe is written to as it is.
@@ -153,13 +153,14 @@ def write_whole(path: Path, text: str) -> None:
         If the file cannot be written.
     """
     temporary = None
+    content = text.encode("utf-8") if isinstance(text, str) else text
     try:
         target = path.resolve()
         if target.exists() and not target.is_file() and not target.is_dir():
-            target.write_text(text, encoding="utf-8", newline="\n")
+            target.write_bytes(content)
             return
         temporary = target.with_name(f".{target.name}.part")
-        temporary.write_text(text, encoding="utf-8", newline="\n")
+        temporary.write_bytes(content)
         temporary.replace(target)
     except OSError as fault:
         raise UsageError(f"-o {path}: cannot be written: {fault.strerror}") from None

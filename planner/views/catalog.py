@@ -75,7 +75,7 @@ def _source_report(source: Source) -> Report:
 
 
 _APART = ("id", "name", "note", "source", "evidence", "kind", "inside")
-_IF_ANY = ("part_numbers", "aliases", "part_numbers", "aliases", "regions", "export_barred")
+_IF_ANY = ("part_numbers", "aliases", "regions", "export_barred")
 
 
 def values(part: Any) -> Iterator[tuple[str, str, Any, Evidence | None]]:

@@ -22,7 +22,7 @@ FLOORS = [
     *("reading", "gaps"),
     *("placement", "workload"),
     *("wiring", "hardware", "scenario", "split_scenario", "models", "topology", "assembly", "eligibility", "kvcache"),
-    *("layout", "weights", "budget", "pool", "copies", "doubts", "importing", "estimates"),
+    *("layout", "weights", "budget", "pool", "copies", "doubts", "importing", "estimates", "quotes"),
     *("catalog_checks", "loading", "owned", "throughput_files", "layering", "setting_paths", "scenario_checks"),
     *("scenario_services", "scenario_files", "schema", "lint"),
     *("demand", "flows", "build", "work", "service", "measured", "rates", "cores"),
@@ -129,7 +129,7 @@ def test_terminal_stays_in_the_command_line(package: str) -> None:
     assert {floor(module) for module in importers(package)} <= {"cli"}
 
 
-@pytest.mark.parametrize("package", ["yaml", "pydantic", "numpy", "pandas", "networkx"])
+@pytest.mark.parametrize("package", ["yaml", "pydantic", "numpy", "pandas", "networkx", "openpyxl"])
 def test_heavy_packages_are_imported_where_they_are_used(package: str) -> None:
     top = {module for module in MODULES if any(name.split(".")[0] == package for name in imports(module))}
     assert top == set()
@@ -190,7 +190,10 @@ def loaded(*words: str) -> set[str]:
 
 def test_plan_loads_nothing_heavy_that_it_does_not_use() -> None:
     found = loaded("plan", "report-real", "-f", "json")
-    assert found & {"pandas", "networkx", "matplotlib", "scipy", "jinja2", "xlsxwriter", "IPython", "pytest"} == set()
+    assert (
+        found & {"pandas", "networkx", "openpyxl", "matplotlib", "scipy", "jinja2", "xlsxwriter", "IPython", "pytest"}
+        == set()
+    )
     assert {"pulp", "pydantic", "yaml"} <= found
 
 
