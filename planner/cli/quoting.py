@@ -40,6 +40,9 @@ Ignores = Annotated[
 ]
 Sheets = Annotated[Many, typer.Option("--sheet", metavar="NAME", help="Sheet that counts; repeatable.")]
 Columns = Annotated[Many, typer.Option("--column", metavar="FIELD=LETTER", help="What a column holds; repeatable.")]
+HeadRow = Annotated[
+    int | None, typer.Option("--table", metavar="ROW", help="First row of the headers, of several tables.")
+]
 Currency = Annotated[str, typer.Option("--currency", metavar="CODE", help="Of the quote, such as USD.")]
 Tax = Annotated[str, typer.Option("--tax", metavar="BASIS", help="excluded, included, 'included 13%' or a rate alone.")]
 Issued = Annotated[str | None, typer.Option("--date", metavar="DAY", help="Date of the quote.")]
@@ -70,6 +73,7 @@ def import_command(
     ignore: Ignores = None,
     sheet: Sheets = None,
     column: Columns = None,
+    table: HeadRow = None,
     currency: Currency = "",
     tax: Tax = "",
     date: Issued = None,
@@ -94,8 +98,8 @@ def import_command(
         book=book, region=region, currency=currency.strip().upper(), tax=basis_words, rate=rate,
         issued=read_day(date, "--date"), valid_until=read_day(valid_until, "--valid-until"), quote=quote, seller=seller,
         basis=_word(basis, _BASES, "--basis"), sheets=tuple(sheet or ()), maps=tuple(maps or ()), map_file=map_file,
-        ignores=tuple(ignore or ()), columns=tuple(column or ()), hidden=_word(hidden, _HIDDEN, "--hidden"),
-        decimal=_style(decimal), encoding=encoding, accept_sums=accept_sums,
+        ignores=tuple(ignore or ()), columns=tuple(column or ()), table=table,
+        hidden=_word(hidden, _HIDDEN, "--hidden"), decimal=_style(decimal), encoding=encoding, accept_sums=accept_sums,
     )  # fmt: skip
     if output is not None and not dry_run:
         _check_output(output, (".yaml", ".yml"), force)

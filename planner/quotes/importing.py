@@ -22,7 +22,7 @@ from planner.quotes.numbers import Style
 from planner.quotes.spreadsheet import read_workbook
 from planner.quotes.statements import Terms, terms_of
 from planner.quotes.sums import Checked, check_lines, check_sums, shown
-from planner.quotes.table import Table, find_table, parse_columns, price_columns, rows_of_other_tables
+from planner.quotes.table import Table, find_table, other_tables, parse_columns, price_columns
 
 _FAR = 3
 """A price this many times above or below the book's own is worth a second look."""
@@ -40,6 +40,8 @@ class Wishes:
         Whether the quote's prices hold tax.
     maps, ignores, columns : tuple of str
         As written: ``TEXT=PART``, ``TEXT`` or a place, ``FIELD=LETTER``.
+    table : int or None
+        First row of the headers, where a sheet has several tables.
     accept_sums : bool
         Whether sums that are wrong are let pass; the book then says so.
     """
@@ -59,6 +61,7 @@ class Wishes:
     map_file: Path | None = None
     ignores: tuple[str, ...] = ()
     columns: tuple[str, ...] = ()
+    table: int | None = None
     hidden: str = ""
     decimal: Style = ""
     encoding: str = ""
@@ -111,7 +114,7 @@ def import_quote(path: Path, catalog: Catalog, wishes: Wishes) -> Imported:
         raise InputError(Problem("", 0, 0, fault) for fault in faults)
     sheets = read_sheets(path, wishes.encoding)
     made.remarks += [sheet.note for sheet in sheets if sheet.note]
-    made.tables = _tables(sheets, wishes.sheets, named, made)
+    made.tables = _tables(sheets, wishes, named, made)
     shown_sheets = [s for s in sheets if not s.hidden or s.name in wishes.sheets]
     terms, problems = terms_of(shown_sheets, made.tables)
     made.terms = _stated(terms, wishes)
@@ -208,12 +211,12 @@ def _read_map_file(
     ignores += map(str, left)
 
 
-def _tables(sheets: Sequence[Sheet], names: Sequence[str], columns: dict[str, int], made: Imported) -> list[Table]:
-    known = {sheet.name: sheet for sheet in sheets}
+def _tables(sheets: Sequence[Sheet], wishes: Wishes, columns: dict[str, int], made: Imported) -> list[Table]:
+    known, names = {sheet.name: sheet for sheet in sheets}, wishes.sheets
     for name in names:
         if name not in known:
             made.problem(f"there is no sheet '{name}'", nearest(name, known))
-    found = [(sheet, table) for sheet in sheets if (table := find_table(sheet, columns))]
+    found = [(sheet, table) for sheet in sheets if (table := find_table(sheet, columns, wishes.table))]
     chosen = [(sheet, table) for sheet, table in found if (sheet.name in names if names else not sheet.hidden)]
     left = [sheet.name for sheet, _ in found if sheet.hidden and sheet.name not in names]
     made.remarks += [f"the hidden sheet '{name}' has prices and was not read" for name in left]
@@ -225,8 +228,10 @@ def _tables(sheets: Sequence[Sheet], names: Sequence[str], columns: dict[str, in
         made.problem(f"several sheets have prices: {listed}", "say which count with --sheet, repeated for several")
         return []
     for _, table in chosen:
-        above = rows_of_other_tables(table)
-        made.remarks += [f"{table.sheet.title}: the table under row {row} was not read" for row in above]
+        for row in other_tables(table):
+            message = "another table begins here"
+            hint = f"say which counts: --table {row} or --table {table.top}"
+            made.problems += [table.sheet.problem(row, 0, message, hint)] if wishes.table is None else []
         made.remarks += [f"{table.sheet.title}: the header in {words} is not known" for words in table.unknown]
     return [table for _, table in chosen]
 
@@ -267,7 +272,8 @@ def _read(table: Table, made: Imported, wishes: Wishes, settled: Settled, target
         made.remarks.append(f"{table.sheet.title}: only list prices; say so in the book with --basis list")
     terms = made.terms
     basis = Basis(
-        terms.currency, terms.power or 0, terms.tax, terms.rate, wishes.decimal, wishes.hidden, settled.ignored
+        terms.currency, terms.power or 0, terms.tax, terms.rate, wishes.decimal, wishes.hidden,
+        wishes.table is not None, settled.ignored,
     )  # fmt: skip
     read = read_lines(table, columns, basis)
     made.problems += read.problems

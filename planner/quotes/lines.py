@@ -135,6 +135,8 @@ class Basis:
     ----------
     hidden : str
         ``take`` or ``skip`` hidden rows; empty where that is not said.
+    one_table : bool
+        Whether the caller says that this table is the one that counts.
     ignored : callable
         Whether the caller leaves out a row, by its place and texts.
     """
@@ -145,6 +147,7 @@ class Basis:
     rate: Decimal | None
     style: Style
     hidden: str
+    one_table: bool
     ignored: Callable[[Sheet, int, list[str]], bool]
 
 
@@ -152,7 +155,7 @@ def read_lines(table: Table, columns: list[Column], basis: Basis) -> Read:
     """Return the lines and sums of a table; all that cannot be read is told."""
     reader = _Reader(table, {column.header.field: column for column in columns}, basis)
     for row, cells in table.sheet.rows():
-        if row >= table.first:
+        if row >= table.first and not reader.ended:
             reader.row(row, cells)
     return reader.read
 
@@ -161,7 +164,7 @@ class _Reader:
     def __init__(self, table: Table, by_field: Mapping[str, Column], basis: Basis) -> None:
         self.table, self.sheet, self.by_field, self.basis = table, table.sheet, by_field, basis
         self.read = Read()
-        self.section = ""
+        self.section, self.ended = "", False
         self.style = basis.style or self._style()
         self.spans = {  # First row of vertically merged cells by column.
             (row, column): top
@@ -220,9 +223,12 @@ class _Reader:
             return False
         here = {column.number: column.header.field for column in self.table.columns}
         other = next((n for n, one in known.items() if here.get(n) != one.field), None)
-        if other is not None:
+        if other is not None and self.basis.one_table:
+            self.ended = True
+            self.read.remarks.append(f"{self.sheet.title}: the table under row {row} was not read")
+        elif other is not None:
             message = "another table begins here, with other columns"
-            hint = "put it on a sheet of its own, or leave its rows out with --ignore"
+            hint = f"say which counts: --table {self.table.top} or --table {row}"
             self.read.problems.append(self.sheet.problem(row, other, message, hint))
         return True
 

@@ -25,13 +25,13 @@ _WORDS = (
     (
         "valid_until",
         r"((quote|price|prices|offer|quotation) )?(is |are )?"
-        r"(valid( (until|through|till|thru|to|for))?|validity( period)?|expir(es|y|ation)( date| on)?)"
+        r"(valid( (until|through|till|thru|to|for))?|validity( period)?|expir(es|y|ation)( date| on| by)?)"
         r"|(本?报价|价格)?(有效期|有效期至|有效期限|有效日期|有效至)",
     ),
     (
         "issued",
-        r"((quote|quotation|issue|price|offer|created|issued) )?date( issued)?|date of (quote|quotation)"
-        r"|issued( on)?|created( on)?|报价(日期|时间)|日期|制单日期|制表日期",
+        r"((quote|quotation|issue|price|offer|created|issued) )?date( (issued|created))?"
+        r"|date of (quote|quotation)|(issued|created|quoted)( on)?|报价(日期|时间)|日期|制单日期|制表日期",
     ),
     ("currency", r"(quote |price )?currency|(报价)?(币种|货币)"),
     ("unit", r"(金额|货币|价格|报价)?单位|(amounts|prices|all amounts|all prices) (are )?in"),

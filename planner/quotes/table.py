@@ -55,17 +55,17 @@ class Table:
         return tuple(column for field in fields for column in self.columns if column.header.field == field)
 
 
-def find_table(sheet: Sheet, named: Mapping[str, int]) -> Table | None:
+def find_table(sheet: Sheet, named: Mapping[str, int], row: int | None = None) -> Table | None:
     """Return the table whose headers say most; None where no row is the head of a price list.
 
-    `named` gives fields that the caller says to be in a column, by number.
+    `named` gives fields that the caller says to be in a column, by number; `row` the first row of its headers.
     """
     rows = [row for row, _ in sheet.rows()][:_SEARCHED_ROWS]
-    heads = [row for row in rows if _has_header(sheet, row)]
+    heads = [row] if row is not None else [row for row in rows if _has_header(sheet, row)]
     best: tuple[tuple[int, int, int, int], Table] | None = None
     for top in heads or (rows if named else []):
         for height in range(1, _MOST_HEADERS + 1):
-            if height > 1 and not _has_header(sheet, top + height - 1, alone=True):
+            if height > 1 and not _has_header(sheet, top + height - 1):
                 break
             table = _table(sheet, top, height, named)
             fields = {column.header.field for column in table.columns}
@@ -79,22 +79,21 @@ def find_table(sheet: Sheet, named: Mapping[str, int]) -> Table | None:
     return best[1] if best else None
 
 
-def rows_of_other_tables(table: Table) -> list[int]:
+def other_tables(table: Table) -> list[int]:
     """Return the rows above a table that are the head of another price list, such as a summary."""
     found = []
     for row, cells in table.sheet.rows():
         fields = {one.field for cell in cells.values() if isinstance(cell.value, str) and (one := header(cell.value))}
-        if row < table.top and fields & _PRICES and fields & _NAMES:
+        if row < table.top and fields & _PRICES and fields & _NAMES and _has_header(table.sheet, row):
             found.append(row)
     return found
 
 
-def _has_header(sheet: Sheet, row: int, *, alone: bool = False) -> bool:
-    """Return whether a row has words that are headers; `alone` asks for no number beside them."""
+def _has_header(sheet: Sheet, row: int) -> bool:
+    """Return whether at least half of a row's cells are headers, and none is a number."""
     words = [cell.value for cell in sheet.row(row).values()]
-    if alone and not all(isinstance(word, str) for word in words):
-        return False
-    return any(header(word) for word in words if isinstance(word, str))
+    known = [word for word in words if isinstance(word, str) and header(word)]
+    return bool(known) and 2 * len(known) >= len(words) and all(isinstance(word, str) for word in words)
 
 
 def _table(sheet: Sheet, top: int, height: int, named: Mapping[str, int]) -> Table:

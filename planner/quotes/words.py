@@ -36,7 +36,7 @@ _CURRENCY_OF = {
 _SCALE = {"亿元": 8, "万元": 4, "千元": 3, "万": 4}
 
 _FIELDS: tuple[tuple[str, str], ...] = (
-    ("ignored", r"kind|current (low|typical|high|as of|currency|evidence)"),
+    ("ignored", r"kind|current (low|typical|high|as of|currency|evidence)|(ext|extended|total|line) list( price)?"),
     ("low", r"new low"),
     ("typical", r"new typical"),
     ("high", r"new high"),
@@ -66,7 +66,7 @@ _FIELDS: tuple[tuple[str, str], ...] = (
     ("brand", r"brand|manufacturer|maker|mfr|mfg|vendor|make|品牌|厂商|厂家|制造商|生产厂家|品牌厂商"),
     (
         "list_price",
-        r"(list|msrp|retail|catalog|standard|rrp)( unit)?( price)?|目录价|列表价|原价|市场价|媒体价|官方指导价",
+        r"(unit )?(list|msrp|retail|catalog|standard|rrp)( unit)?( price)?|目录价|列表价|原价|市场价|媒体价|官方指导价",
     ),
     (
         "unit_price",

@@ -95,7 +95,7 @@ def _ending(made: Imported, output: str) -> list[str]:
     book = made.book.id if made.book else "-"
     use = "" if made.laid_over else f" --set finance.prices={book}"
     name = output or "FILE.yaml"
-    return [f"{len(made.priced)} prices.", f"planner plan SCENARIO --prices {name}{use}"]
+    return [f"{len(made.priced)} price(s).", f"planner plan SCENARIO --prices {name}{use}"]
 
 
 def _plain(made: Imported) -> list[dict[str, Any]]:

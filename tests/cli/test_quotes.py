@@ -34,7 +34,7 @@ def test_the_english_quote_changes_the_plan_as_added_up_by_hand(command: Command
         "catalog", "import", str(quoted.english(tmp_path)), "--book", "us-2026-11", "-o", str(out),
         "--seller", "Example Systems", *settled(quoted.ENGLISH_MAPS),
     )  # fmt: skip
-    assert (done.code, done.out) == (0, "") and "7 prices." in done.err
+    assert (done.code, done.out) == (0, "") and "7 price(s)." in done.err
     data = command("bom", "report-real", "--prices", str(out), "-f", "json").data
     found = totals(data)
     # Pieces of the plan times prices of the quote, in cents.

@@ -296,8 +296,17 @@ def test_a_second_table_is_told(tmp_path: Path) -> None:
     text = f"{HEAD}\n,DDR5 RDIMM 96 GB,1,113,113\n\nDescription,Unit Price,Qty\nDDR5 RDIMM 64 GB,2,50\n"
     assert "cell A4: another table begins here, with other columns" in told(made(tmp_path, text))
     above = f"Item,Amount\nServers,113\n\n{HEAD}\n,DDR5 RDIMM 96 GB,1,113,113\n"
-    found = made(tmp_path, above)
-    assert cents(found) and "q.csv: the table under row 1 was not read" in found.remarks
+    assert "q.csv, row 1: another table begins here" in told(made(tmp_path, above))
+    assert "--table 1 or --table 4" in told(made(tmp_path, above))
+    assert cents(made(tmp_path, above, table=4)) == {"rdimm-96": 11_300}
+    found = made(tmp_path, text, table=1)
+    assert cents(found) == {"rdimm-96": 11_300} and "q.csv: the table under row 4 was not read" in found.remarks
+
+
+def test_keys_in_a_row_above_are_no_headers(tmp_path: Path) -> None:
+    text = "报价日期,2026/11/20,,币种：人民币\n品名,数量,含税单价,含税金额\nDDR5 RDIMM 64 GB,2,113,226\n"
+    found = made(tmp_path, text, currency="", tax="", issued=None, book="ours", region="CN")
+    assert cents(found) == {"rdimm-64": 11_300} and found.terms.issued == date(2026, 11, 20)
 
 
 def test_an_older_quote_does_not_make_the_book_older(tmp_path: Path) -> None:
