@@ -59,6 +59,12 @@ class Convert:
             volume=tuple(replace(tier, **cases(tier)) for tier in found.volume),
             as_of=oldest(found.as_of, *([exchange.as_of] if exchange else [])),
             basis="indicative",
+            # What a quote promises there, nobody promises here.
+            valid_until=None,
+            quote=None,
+            seller=None,
+            part_numbers=(),
+            warranty_months=None,
             estimate=self.kind,
             sources=tuple(dict.fromkeys(sources)),
             derived="" if doubt else words,

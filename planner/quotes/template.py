@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 import zipfile
 from collections.abc import Sequence
 from decimal import Decimal
@@ -97,13 +98,11 @@ def template_xlsx(rows: Sequence[Sequence[Value]]) -> bytes:
     sheet.freeze_panes = sheet.cell(head + 1, 4)
     out = io.BytesIO()
     book.save(out)
-    return _still(out.getvalue())
+    return still(out.getvalue())
 
 
-def _still(content: bytes) -> bytes:
+def still(content: bytes) -> bytes:
     """Return a workbook without the time of its making."""
-    import re
-
     out = io.BytesIO()
     with zipfile.ZipFile(io.BytesIO(content)) as made, zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as still:
         for part in made.infolist():

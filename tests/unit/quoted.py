@@ -16,19 +16,7 @@ from typing import Any
 
 import openpyxl
 
-from planner.quotes.cells import Cell, Sheet
-
-
-def sheet(*rows: Sequence[Any], **more: Any) -> Sheet:
-    """A sheet of these rows; None and empty text are blank cells, floats are forbidden."""
-    cells = {}
-    for i, row in enumerate(rows, 1):
-        for j, value in enumerate(row, 1):
-            assert not isinstance(value, float), "write Decimal or text"
-            if value not in (None, ""):
-                plain = Decimal(value) if isinstance(value, int) and not isinstance(value, bool) else value
-                cells[i, j] = value if isinstance(value, Cell) else Cell(plain)
-    return Sheet(more.pop("file", "quote.xlsx"), more.pop("name", "Quote"), cells, **more)
+from planner.quotes.template import still
 
 
 def workbook(
@@ -50,7 +38,7 @@ def workbook(
         page.row_dimensions[row].hidden = True
     out = io.BytesIO()
     book.save(out)
-    return with_formulas(out.getvalue(), formulas or {})
+    return with_formulas(still(out.getvalue()), formulas or {})
 
 
 def with_formulas(content: bytes, formulas: Mapping[str, str]) -> bytes:
@@ -72,9 +60,10 @@ def rewrite(content: bytes, patches: Mapping[str, Any], extra: Mapping[str, byte
     with zipfile.ZipFile(io.BytesIO(content)) as made, zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as new:
         for part in made.infolist():
             data = made.read(part)
-            new.writestr(part.filename, patches[part.filename](data) if part.filename in patches else data)
+            changed = patches[part.filename](data) if part.filename in patches else data
+            new.writestr(zipfile.ZipInfo(part.filename), changed, zipfile.ZIP_DEFLATED)
         for name, data in (extra or {}).items():
-            new.writestr(name, data)
+            new.writestr(zipfile.ZipInfo(name), data, zipfile.ZIP_DEFLATED)
     return out.getvalue()
 
 

@@ -240,3 +240,15 @@ def test_prices_by_rule_may_be_refused() -> None:
     book_of = pricing_of(_planned(estimates="refuse"), shelf()).book
     assert {price.part for price in book_of.prices} == {"rdimm-32", "rdimm-64", "rdimm-96", "rdimm-128"}
     assert not any(price.estimate for price in book_of.prices)
+
+
+def test_a_converted_price_promises_nothing(layer: Book) -> None:
+    words = "quote: Q-1, seller: S, part_numbers: [ABC-1], warranty: 3 years, valid_until: '2026-12-31', "
+    quoted = line("h200-sxm", why=f"{words}sources: [hz-track]")
+    convert = rule("rule: convert, book: here, kinds: [gpu]")
+    found = layer(book("here", "USD", "excluded", quoted), book("there", "USD", "excluded", "", convert))
+    there, here = (found.catalog.book(name).find("h200-sxm") for name in ("there", "here"))
+    assert here is not None and (here.quote, here.warranty_months) == ("Q-1", 36)
+    assert there is not None and there.typical == here.typical
+    assert (there.quote, there.seller, there.part_numbers, there.valid_until) == (None, None, (), None)
+    assert there.warranty_months is None
