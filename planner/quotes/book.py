@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import date
+from datetime import date, timedelta
 from decimal import ROUND_HALF_UP, Decimal
 from typing import Any
 
@@ -127,6 +127,12 @@ def _price(part: str, match: Match, terms: BookTerms, problems: list[CellProblem
     if min(cents.values()) <= 0:
         problems.append(line.problem("the price is below a cent", "leave the row out with --ignore"))
         return None
+    issued, ends = _days(line, terms)
+    if ends is not None and ends < issued:
+        problems.append(
+            line.problem(f"the price ends on {ends}, before its own date {issued}", "correct one of the two")
+        )
+        return None
     if not cents["low"] <= cents["typical"] <= cents["high"]:
         problems.append(line.problem("low <= typical <= high does not hold", "correct the three prices"))
         return None
@@ -196,12 +202,17 @@ def book_text(priced: Sequence[Priced], terms: BookTerms) -> str:
     return "\n".join(lines) + "\n"
 
 
+def _days(line: Line, terms: BookTerms) -> tuple[date, date | None]:
+    """Return the date of a price and its last day."""
+    issued, span = line.as_of or terms.issued, days_of(line.terms.get("valid_for", ""))
+    return issued, line.valid_until or (issued + timedelta(days=span[0]) if span else terms.last_day)
+
+
 def _entry(one: Priced, terms: BookTerms, source: str) -> list[str]:
     line = one.lines[0]
-    ends = line.valid_until or terms.last_day
+    issued, ends = _days(line, terms)
     quote = line.terms.get("quote") or terms.quote
     seller = line.terms.get("seller") or terms.seller
-    issued = line.as_of or terms.issued
     found: dict[str, Any] = {"part": one.part}
     found |= {case: f"{terms.currency} {one.cents[case] // 100}.{one.cents[case] % 100:02d}" for case in CASES}
     found |= {"as_of": issued.isoformat()}

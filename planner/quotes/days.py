@@ -10,6 +10,7 @@ from planner.quotes.numbers import NumberError, wide
 from planner.units import ceil_div
 
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+_MOST_TEXT = 200
 _DIGITS = {char: number for number, char in enumerate("零一二三四五六七八九十")} | {"两": 2}
 _YEAR_FIRST = re.compile(r"(\d{4})\s*[-/.年]\s*(\d{1,2})\s*[-/.月]\s*(\d{1,2})\s*日?(?:[ t].*)?")
 _NAMED = re.compile(
@@ -31,7 +32,7 @@ def parse_day(text: str) -> date:
     NumberError
         If it is no day, or one that can be read in two ways.
     """
-    words = wide(text).casefold().rstrip(".。")
+    words = wide(text[:_MOST_TEXT]).casefold().rstrip(".。")
     try:
         if match := _YEAR_FIRST.fullmatch(words):
             return date(*map(int, match.groups()))
@@ -47,7 +48,7 @@ def parse_day(text: str) -> date:
         raise
     except ValueError:
         pass
-    raise NumberError(f"'{text}' is no day such as 2026-11-20")
+    raise NumberError(f"'{text[:_MOST_TEXT]}' is no day such as 2026-11-20")
 
 
 def iso_day(text: str) -> bool:
@@ -59,7 +60,7 @@ def iso_day(text: str) -> bool:
 
 
 def _span(text: str) -> tuple[int, str] | None:
-    match = _SPAN.search(wide(text).casefold())
+    match = _SPAN.search(wide(text[:_MOST_TEXT]).casefold())
     if match is None:
         return None
     last = match[2] or match[1]

@@ -28,7 +28,7 @@ def read_text(content: bytes, file: str, encoding: str = "") -> Sheet:
     text, used = _decode(content, file, encoding)
     if "\x00" in text:
         raise _refused(file, "is no text file", "quotes are read from .xlsx and .csv")
-    rows = max((_rows(text, sign, file) for sign in _SIGNS), key=_score)
+    rows = max(_readings(text, file), key=_score)
     if len(rows) > MOST_ROWS or any(len(row) > MOST_COLUMNS for row in rows) or sum(map(len, rows)) > 5 * MOST_CELLS:
         raise _refused(file, f"has over {MOST_ROWS:,} rows or {MOST_COLUMNS} columns", "cut it down to the quote")
     cells = {
@@ -54,11 +54,17 @@ def _decode(content: bytes, file: str, encoding: str) -> tuple[str, str]:
     raise _refused(file, f"is not {encoding or marked or 'UTF-8 or GB 18030'} text", hint)
 
 
-def _rows(text: str, sign: str, file: str) -> list[list[str]]:
-    try:
-        return list(csv.reader(io.StringIO(text, newline=""), delimiter=sign))
-    except csv.Error as fault:
-        raise _refused(file, f"cannot be read as CSV: {fault}", "save it again as CSV, or as .xlsx") from None
+def _readings(text: str, file: str) -> list[list[list[str]]]:
+    """Return the rows as each sign between columns makes them."""
+    found, faults = [], []
+    for sign in _SIGNS:
+        try:
+            found.append(list(csv.reader(io.StringIO(text, newline=""), delimiter=sign)))
+        except csv.Error as fault:
+            faults.append(fault)
+    if not found:
+        raise _refused(file, f"cannot be read as CSV: {faults[0]}", "save it again as CSV, or as .xlsx")
+    return found
 
 
 def _score(rows: list[list[str]]) -> tuple[int, int]:

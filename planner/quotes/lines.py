@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import date
@@ -9,7 +10,7 @@ from decimal import Decimal
 from typing import Literal
 
 from planner.quotes.cells import Cell, CellProblem, Sheet, cell_name
-from planner.quotes.days import parse_day
+from planner.quotes.days import days_of, parse_day
 from planner.quotes.numbers import (
     POINT_CURRENCIES,
     NumberError,
@@ -282,7 +283,9 @@ class _Reader:
                 )
                 break
         days = {name: self._day(row, cells, name) for name in ("as_of", "valid_until")}
+        span = self._text(row, cells, "valid_until") if days["valid_until"] is None else ""
         terms = {n: t for n in ("quote", "seller", "lead_time", "warranty", "note") if (t := self._text(row, cells, n))}
+        terms |= {"valid_for": span} if span else {}
         self.read.entries.append(
             Line(
                 self.sheet, row, names, self.section, qty, unit, amount, cases, column.number, self._currency(cells),
@@ -417,6 +420,8 @@ class _Reader:
             return None
         if isinstance(found[1].value, date):
             return found[1].value
+        if name == "valid_until" and days_of(found[1].text) and not re.search(r"\d{4}", found[1].text):
+            return None  # So many days after the quote, whose date is known where the book is made.
         try:
             return parse_day(found[1].text)
         except NumberError as fault:

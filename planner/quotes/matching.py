@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -17,6 +18,7 @@ from planner.quotes.numbers import wide
 _LEAST_NUMBER = 5
 """Characters of a part number that stands for itself; feature codes of four mean other things in other quotes."""
 _MOST_NEAREST = 3
+_MOST_COMPARED = 12
 _OPTION = re.compile(r"(#[0-9A-Za-z]{2,4}|[ _]0D1)$")
 """What vendors put behind a number for a language or for assembly at the factory: ``#ABA``, `` 0D1``."""
 
@@ -132,8 +134,11 @@ class Names:
             how: {} for how in ("part id", "maker's number", "vendor's number", "name", "alias")
         }
         self.names: dict[str, str] = {}
+        self.parts_with: dict[str, list[str]] = {}
         for part in self._parts(catalog):
             self.names[part.id] = part.name
+            for word in set(_words(f"{part.name} {part.id}")):
+                self.parts_with.setdefault(word, []).append(part.id)
             self._add("part id", part.id, part.id)
             for number in part.part_numbers:
                 self._add("maker's number", number, part.id)
@@ -206,16 +211,16 @@ class Names:
                 yield text
 
     def nearest(self, line: Line) -> list[str]:
-        """Return the parts that look most like a line, the likest first."""
-        text = line.text
-        words = set(_words(text))
-        scores = []
-        for part, name in self.names.items():
-            own = set(_words(f"{name} {part}"))
-            shared = sum(len(word) + 3 * any(c.isdigit() for c in word) for word in words & own)
-            alike = difflib.SequenceMatcher(None, key_of(text)[:80], key_of(name)[:80]).ratio()
-            if shared or alike > 0.5:
-                scores.append((-shared, -alike, part))
+        """Return the parts that look most like a line, the likest first: by words in common, then by letters."""
+        shared: Counter[str] = Counter()
+        for word in set(_words(line.text)):
+            weight = len(word) + 3 * any(char.isdigit() for char in word)
+            shared.update(dict.fromkeys(self.parts_with.get(word, ()), weight))
+        text = key_of(line.text)[:80]
+        scores = [
+            (-count, -difflib.SequenceMatcher(None, text, key_of(self.names[part])[:80]).ratio(), part)
+            for part, count in sorted(shared.items(), key=lambda one: (-one[1], one[0]))[:_MOST_COMPARED]
+        ]
         return [part for *_, part in sorted(scores)[:_MOST_NEAREST]]
 
 

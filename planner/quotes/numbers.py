@@ -37,6 +37,7 @@ _POINT = re.compile(r"\d{1,3}(?:,\d{3})+\.\d+|\d{1,3}(?:,\d{3}){2,}")
 _COMMA = re.compile(r"\d{1,3}(?:\.\d{3})+,\d+|\d{1,3}(?:\.\d{3}){2,}")
 _ONE = re.compile(r"(\d+)([.,])(\d+)")
 _MOST_DIGITS = 18
+_MOST_TEXT = 80
 
 
 class NumberError(ValueError):
@@ -75,6 +76,8 @@ def parse_amount(text: str, style: Style = "") -> Amount:
     NumberError
         If it is no number, or one that can be read in two ways.
     """
+    if len(text) > _MOST_TEXT:
+        raise NumberError(f"'{text[:40]}...' is no number")
     rest, negative = wide(text).casefold(), False
     if rest.startswith("(") and rest.endswith(")"):
         rest, negative = rest[1:-1], True
@@ -128,6 +131,8 @@ def decimal_style(texts: Iterable[str]) -> Style:
     """Return which sign parts decimals in `texts`, from those that can be read in one way only."""
     found: set[Style] = set()
     for text in texts:
+        if len(text) > _MOST_TEXT:
+            continue
         digits = _NAME.sub(" ", wide(text).casefold()).strip(" ()+-−万亿千k")
         one = _ONE.fullmatch(digits)
         if _POINT.fullmatch(digits) or (one and one[2] == "." and not _either(one[1], one[3])):
@@ -145,7 +150,8 @@ def parse_quantity(text: str) -> int:
     NumberError
         If it is no whole number.
     """
-    match = re.fullmatch(r"[x×*]?\s*(\d{1,3}(?:,\d{3})+|\d+)(?:\.0+)?\s*([^\d\s.,][^\d]{0,11})?", wide(text).casefold())
+    short = wide(text[:_MOST_TEXT]).casefold()
+    match = re.fullmatch(r"[x×*]?\s*(\d{1,3}(?:,\d{3})+|\d+)(?:\.0+)?\s*([^\d\s.,][^\d]{0,11})?", short)
     if match is None or len(match[1]) > 9:
-        raise NumberError(f"'{text}' is no whole number of pieces")
+        raise NumberError(f"'{text[:_MOST_TEXT]}' is no whole number of pieces")
     return int(match[1].replace(",", ""))

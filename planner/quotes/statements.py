@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from decimal import Decimal
 from typing import Any
@@ -19,7 +19,7 @@ from planner.quotes.words import money_unit, rate_of, tax_of
 _WORDS = (
     (
         "quote",
-        r"((sales |price )?(quote|quotation|proposal|offer|estimate)|ref|reference|our ref)( (no|number|#|id|ref))?"
+        r"(sales |price )?(quote|quotation|proposal|offer|estimate)( (no|number|#|id|ref))?"
         r"|报价(单)?(编?号)|单号|方案编号|报价编码",
     ),
     (
@@ -48,6 +48,7 @@ _FREE_VALID = re.compile(
     r"(?:valid (?:until|through|till|thru|to|for)|expires (?:on )?|有效期(?:至|为|到)?|有效至)"
     r"\s*:?\s*(.{2,24}?)(?:[.,;。]|\s{2}|$)"
 )
+_MOST_TEXT = 1_000
 _FREE_CURRENCY = re.compile(r"(prices|amounts|quoted|报价|价格|金额|单位|计价|结算)")
 
 
@@ -103,7 +104,10 @@ def terms_of(sheets: Iterable[Sheet], tables: Iterable[Table]) -> tuple[Terms, l
     for sheet in sheets:
         for one in _statements(sheet, inside.get(id(sheet)), problems):
             first = found.setdefault(one.field, one)
-            if first.value != one.value:
+            if one.field == "rate" and first.value != one.value:
+                # Goods and services differ; a price that has to be converted will ask for its own.
+                found["rate"] = replace(one, value=None)
+            elif first.value != one.value:
                 what = one.field.replace("_", " ")
                 message = f"{what} is {one.value} here, {first.value} in row {first.row} of {first.sheet.title}"
                 problems.append(sheet.problem(one.row, one.column, message, _way_out(one.field)))
@@ -141,7 +145,7 @@ def _is_line(table: Table, row: int) -> bool:
 def _read(
     text: str, after: Cell | None, problems: list[CellProblem], sheet: Sheet, row: int, column: int
 ) -> Iterator[tuple[str, Any]]:
-    words = wide(re.sub(r"\s{2,}", "\t", text).replace("\t", " ; "))
+    words = wide(re.sub(r"\s{2,}", "\t", text[:_MOST_TEXT]).replace("\t", " ; "))
     for segment in re.split(r"\s*;\s*|\.\s+(?=[A-Z])|。|(?<=\d)\s+(?=[\u3400-\u9fff]{2,6}:)", words):
         key, _, value = segment.strip(" ()[]").partition(":")
         field = _key(key)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from decimal import Decimal
+from functools import lru_cache
 from typing import Literal
 
 from planner.quotes.days import percent_of
@@ -115,6 +116,7 @@ _TOTAL = re.compile(
     r"|.{0,24}(小计|合计|总计|总价|共计|总金额|总额|累计).{0,24}"
 )
 _TAX_ROW = re.compile(r"(estimated )?(sales )?(tax|vat|gst)\b.*|(增值)?税(额|金|款)?.{0,12}|增值税.{0,16}")
+_MOST_HEADER = 120
 _NUMERALS = "一二三四五六七八九十百"
 _SECTION = re.compile(
     rf"[(]?[{_NUMERALS}]+[)]?\s*[、.,:\s].*|[(][{_NUMERALS}]+[)].*|第[{_NUMERALS}\d]+(部分|章|节|包|标段).*"
@@ -181,10 +183,11 @@ def money_unit(text: str) -> tuple[str, int | None]:
     return currency, power
 
 
+@lru_cache(maxsize=4096)
 def header(text: str) -> Header | None:
     """Return what a column under this header holds; None where the words are not known."""
-    words = wide(text).casefold()
-    if re.search(r":\s*\S", words):
+    words = wide(text).casefold() if len(text) <= _MOST_HEADER else ""
+    if not words or re.search(r":\s*\S", words):
         # A key with its value, such as a unit that holds for the whole quote.
         return None
     tax, (currency, power), rate = tax_of(words), money_unit(words), rate_of(words)

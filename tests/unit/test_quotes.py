@@ -257,6 +257,33 @@ def test_dates_are_stated_or_asked_for(tmp_path: Path) -> None:
     assert "ends on 2026-11-19, before its own date" in told(found)
 
 
+def test_a_line_may_hold_for_so_many_days(tmp_path: Path) -> None:
+    text = f"{HEAD},有效期\n,DDR5 RDIMM 96 GB,1,113,113,30天\n,DDR5 RDIMM 64 GB,1,50,50,\n"
+    found = made(tmp_path, text, valid_until=date(2026, 12, 31))
+    assert cents(found) and 'valid_until: "2026-12-20"' in found.text and 'valid_until: "2026-12-31"' in found.text
+    assert "is no day" in told(made(tmp_path, text.replace("30天", "soon")))
+    early = made(tmp_path, text.replace("30天", "2026-11-19"))
+    assert "cell D2: the price ends on 2026-11-19, before its own date 2026-11-20" in told(early)
+
+
+def test_two_rates_of_tax_state_none(tmp_path: Path) -> None:
+    text = f"Goods include 13% VAT\nServices include 6% VAT\n{HEAD}\n,DDR5 RDIMM 96 GB,1,113,113"
+    assert "no rate is stated" in told(made(tmp_path, text, tax=""))
+    assert cents(made(tmp_path, text, tax="", rate=Decimal("0.13"))) == {"rdimm-96": 10_000}
+    assert cents(made(tmp_path, text, tax="", book="ours", region="US")) == {"rdimm-96": 11_300}
+
+
+def test_a_rate_per_line(tmp_path: Path) -> None:
+    text = "Item,Price incl. VAT,VAT rate\nDDR5 RDIMM 96 GB,113,13%\nDDR5 RDIMM 64 GB,106,6%\n"
+    assert cents(made(tmp_path, text, tax="")) == {"rdimm-96": 10_000, "rdimm-64": 10_000}
+
+
+def test_long_texts_take_no_time(tmp_path: Path) -> None:
+    long = "/" * 60_000 + "1t" * 20_000
+    found = made(tmp_path, f"{long}\n{HEAD},Lead time\n{long},{long},{long},{long},{long},{long}")
+    assert "is no number" in told(found)
+
+
 def test_a_book_is_named(tmp_path: Path) -> None:
     text = f"{HEAD}\n,DDR5 RDIMM 96 GB,1,113,113"
     assert "no price book is named" in told(made(tmp_path, text, book=""))
