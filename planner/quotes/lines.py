@@ -20,6 +20,7 @@ from planner.quotes.numbers import (
     parse_quantity,
     wide,
 )
+from planner.quotes.statements import is_term
 from planner.quotes.table import Column, Table
 from planner.quotes.words import header, is_chinese, is_section, is_tax, is_total, money_unit, rate_of
 
@@ -246,7 +247,7 @@ class _Reader:
 
     def _text_row(self, row: int, cells: Mapping[int, Cell], label: str) -> None:
         """Take a row without numbers for a heading, a remark, or something that is in another's price."""
-        names = self._names(row, cells)
+        names = () if is_term(label) else self._names(row, cells)
         if is_section(label) or len(cells) == 1:
             self.section = label[:80] if label and not is_total(label) else self.section
         elif names and not any(map(is_total, (text for _, text in names))):

@@ -159,6 +159,11 @@ def _read(
             problems.append(sheet.problem(row, column, f"{field.replace('_', ' ')}: {fault}", _way_out(field)))
 
 
+def is_term(text: str) -> bool:
+    """Return whether a text is the name of a term, with its value behind it or in the next cell."""
+    return _key(wide(text[:_MOST_TEXT]).partition(":")[0]) is not None
+
+
 def _key(words: str) -> str | None:
     bare = re.sub(r"[^\w#]+|_", " ", words.casefold()).strip()
     bare = bare.replace(" ", "") if re.search(r"[\u3400-\u9fff]", bare) else bare

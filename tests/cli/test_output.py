@@ -56,12 +56,12 @@ def test_full_disk_keeps_the_old_file(tmp_path: Path, monkeypatch: pytest.Monkey
     path = tmp_path / "out.csv"
     path.write_text("old", encoding="utf-8")
 
-    def full(self: Path, text: str, **_: object) -> int:
-        with self.open("w", encoding="utf-8") as file:
-            file.write(text[:3])
+    def full(self: Path, content: bytes) -> int:
+        with self.open("wb") as file:
+            file.write(content[:3])
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(Path, "write_text", full)
+    monkeypatch.setattr(Path, "write_bytes", full)
     with pytest.raises(UsageError, match="No space left"):
         options.write_whole(path, "a new text")
     assert (list(tmp_path.iterdir()), path.read_bytes()) == ([path], b"old")

@@ -190,6 +190,9 @@ def test_lines_without_a_price_are_told_and_not_written(tmp_path: Path) -> None:
     found = made(tmp_path, f"{HEAD}\n,DDR5 RDIMM 96 GB,1,100,100\nBFYA,Rail kit,4,0.00,0.00\n5977,No RAID,1,included,-")
     assert cents(found) == {"rdimm-96": 10_000}
     assert [match.line.row for match in found.matches if not match.line.priced] == [3, 4]
+    # Terms under the table are none of its lines.
+    found = made(tmp_path, f"{HEAD}\n,DDR5 RDIMM 96 GB,1,100,100\nDate,2026-11-18\nWarranty,3 years", issued=None)
+    assert cents(found) and len(found.matches) == 1 and found.terms.issued == date(2026, 11, 18)
 
 
 @pytest.mark.parametrize(
