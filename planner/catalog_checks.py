@@ -9,7 +9,6 @@ from typing import Any
 from planner.assembly import Machine, gpu_fault, system_faults, wiring_faults
 from planner.documents import Document, Key
 from planner.efficiencies import PATHS, Efficiency
-from planner.eligibility import last_day
 from planner.engines import Measured
 from planner.errors import InputError, Problem, nearest
 from planner.estimates import estimate_faults
@@ -122,7 +121,6 @@ def _price(entry: Entry, at: Key, price: Any) -> Iterator[Problem]:
         found = getattr(price, case).currency
         if found != currency:
             yield entry.problem((*at, case), f"price of '{price.part}' is in {found}, the book in {currency}")
-    yield from _days(entry, at, price)
     yield from _volume(entry, at, price)
     lead = price.lead_time
     if lead is not None and not (lead.sources or lead.derived or lead.assumed):
@@ -131,21 +129,6 @@ def _price(entry: Entry, at: Key, price: Any) -> Iterator[Problem]:
     if not (price.sources or price.derived or price.assumed):
         hint = "add 'sources: [...]', 'derived: formula' or 'assumed: why'"
         yield entry.problem(at, f"price of '{price.part}' has no evidence", hint)
-
-
-def _days(entry: Entry, at: Key, price: Any) -> Iterator[Problem]:
-    days = {}
-    for key in ("as_of", "valid_until"):
-        text = getattr(price, key)
-        try:
-            if text:
-                days[key] = last_day(text)
-        except ValueError:
-            yield entry.problem((*at, key), f"'{key}' of '{price.part}' is '{text}': there is no such day")
-    # A date of a whole month or year may well end after the quote does.
-    if len(days) == 2 and days["valid_until"] < days["as_of"] and len(price.as_of) == len("2026-12-01"):
-        message = f"price of '{price.part}' ends on {price.valid_until}, before its own date {price.as_of}"
-        yield entry.problem((*at, "valid_until"), message, "correct one of the two")
 
 
 def _volume(entry: Entry, at: Key, price: Any) -> Iterator[Problem]:

@@ -121,7 +121,8 @@ def load_entries(folders: Sequence[Path] = (), price_files: Sequence[Path] = ())
         for file in layer:
             digest.update(file.read_bytes() if file.is_file() else b"")
             for entry in _read_file(file, sources, problems):
-                sources |= {document.id: document for document in getattr(entry.record, "documents", ())}
+                for i, source in enumerate(getattr(entry.record, "documents", ())):
+                    sources[source.id] = Entry(entry.document, (*entry.path, "documents", i), source)
                 key = (entry.record.kind, entry.record.id)
                 if key in seen:
                     problems.append(_twice(entry, seen[key]))
