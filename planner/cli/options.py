@@ -32,6 +32,9 @@ PriceFiles = Annotated[
 Sets = Annotated[
     list[str] | None, typer.Option("--set", metavar="PATH=VALUE", help="Override one setting; repeatable.")
 ]
+PriceCase = Annotated[
+    str | None, typer.Option("--price-case", metavar="CASE", help="low, typical or high: which of each price decides.")
+]
 Variant = Annotated[str | None, typer.Option("--variant", metavar="NAME", help="A variant of the scenario.")]
 Format = Annotated[str | None, typer.Option("-f", "--format", metavar="FORMAT", help="table, json, csv or md.")]
 OutputFile = Annotated[
@@ -77,6 +80,11 @@ def read_day(text: str | None, option: str) -> date | None:
 def today() -> date:
     """Return the day that the clock says; the only place that a bill's day comes from unless it is stated."""
     return date.today()
+
+
+def with_case(sets: list[str] | None, case: str | None) -> list[str] | None:
+    """Return the overrides with the price case, which is one more of them."""
+    return sets if case is None else [*(sets or ()), f"finance.price_case={case}"]
 
 
 def load(catalog: list[Path] | None, prices: list[Path] | None) -> Shelf:

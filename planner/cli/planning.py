@@ -15,6 +15,7 @@ from planner.cli.options import (
     CatalogDirs,
     Format,
     OutputFile,
+    PriceCase,
     PriceFiles,
     Prove,
     ScenarioName,
@@ -27,6 +28,7 @@ from planner.cli.options import (
     read_day,
     read_scenario,
     today,
+    with_case,
     write,
 )
 from planner.errors import EXIT_INTERRUPTED, EXIT_UNPROVEN, InfeasibleError, UsageError
@@ -56,6 +58,7 @@ Variants = Annotated[str | None, typer.Option("--variants", metavar="A,B", help=
 def plan(
     scenario: ScenarioName,
     sets: Sets = None,
+    price_case: PriceCase = None,
     variant: Variant = None,
     form: Format = None,
     output: OutputFile = None,
@@ -73,7 +76,7 @@ def plan(
     from planner.views.split import split_report
 
     shelf = load(catalog, prices)
-    asked = read_any(scenario, shelf, sets, variant)
+    asked = read_any(scenario, shelf, with_case(sets, price_case), variant)
     if isinstance(asked, SplitScenario):
         if prove:
             raise UsageError(
@@ -96,6 +99,7 @@ def plan(
 def bom(
     scenario: ScenarioName,
     sets: Sets = None,
+    price_case: PriceCase = None,
     variant: Variant = None,
     form: Format = None,
     output: OutputFile = None,
@@ -116,7 +120,7 @@ def bom(
         raise UsageError("--allow-expired goes with --final; without it an expired quote is only told")
     stated = read_day(date, "--date")
     shelf = load(catalog, prices)
-    asked = read_scenario(scenario, shelf, sets, variant)
+    asked = read_scenario(scenario, shelf, with_case(sets, price_case), variant)
     with diagnosed(asked, shelf, solver, time_limit, form, output):
         found = make_plan(asked, shelf, solver, time_limit, compare=False)
     book = str(found.provenance["prices"]["book"])
@@ -165,6 +169,7 @@ def nodes(
     scenario: ScenarioName,
     over: Over = None,
     sets: Sets = None,
+    price_case: PriceCase = None,
     variant: Variant = None,
     form: Format = None,
     output: OutputFile = None,
@@ -177,7 +182,7 @@ def nodes(
     from planner.planning import make_plan
     from planner.views.sweep import nodes_report, sweep_report
 
-    shelf = load(catalog, prices)
+    sets, shelf = with_case(sets, price_case), load(catalog, prices)
     found = read_scenario(scenario, shelf, sets, variant)
     if over is not None:
         planner = _planner(scenario, sets, variant, catalog, prices, solver, time_limit)
@@ -197,6 +202,7 @@ def compare(
     over: Over = None,
     variants: Variants = None,
     sets: Sets = None,
+    price_case: PriceCase = None,
     variant: Variant = None,
     form: Format = None,
     output: OutputFile = None,
@@ -210,7 +216,7 @@ def compare(
 
     if (over is None) == (variants is None):
         raise UsageError("compare needs either --over SETTING=A,B or --variants A,B")
-    shelf = load(catalog, prices)
+    sets, shelf = with_case(sets, price_case), load(catalog, prices)
     title = read_scenario(scenario, shelf, sets, variant).title
     if over is not None:
         planner = _planner(scenario, sets, variant, catalog, prices, solver, time_limit)

@@ -149,3 +149,20 @@ def test_solvers_agree(command: Command, solver: str) -> None:
     assert (data["status"], data["cost"]["capex_total"]) == (
         "optimal", command("plan", "report-exact", "-f", "json").data["cost"]["capex_total"],
     )  # fmt: skip
+
+
+@pytest.mark.parametrize("case", ["low", "high"])
+def test_price_case_is_an_option(command: Command, case: str) -> None:
+    by_option = command("plan", "report-real", "--price-case", case, "-f", "json").data["cost"]
+    by_setting = command("plan", "report-real", "--set", f"finance.price_case={case}", "-f", "json").data["cost"]
+    assert by_option == by_setting
+    assert by_option["capex_total"] != command("plan", "report-real", "-f", "json").data["cost"]["capex_total"]
+    rows = command("nodes", "report-real", "--price-case", case, "-f", "json")
+    assert rows.code == 0
+
+
+def test_a_price_case_that_is_none(command: Command) -> None:
+    done = command("bom", "report-real", "--price-case", "typcal")
+    assert (done.code, done.out) == (3, "")
+    assert "expected low or typical or high" in done.err
+    assert "did you mean 'typical'?" in done.err
