@@ -10,7 +10,7 @@ from planner import __version__
 from planner.bill import CostLine, at_volume, bill, capex_cents, fleet_tco_cents
 from planner.build import Build
 from planner.candidates import Candidates, limiting_kind
-from planner.caveats import plan_warnings
+from planner.caveats import plan_warnings, unpriced_parts
 from planner.constraints.rewarm import lost_tokens, rewarm_seconds
 from planner.costs import fleet_drivers, fleet_opex_cents, fleet_power_w
 from planner.demand import demand
@@ -112,7 +112,9 @@ def assemble(solved: Solved, shelf: Shelf, checked: Verification, beside: Beside
         sources=_price_sources(lines, shelf),
         warnings=(), provenance=provenance(solved, shelf),
     )  # fmt: skip
-    return replace(plan, warnings=plan_warnings(plan, scenario, fleet, problem.pricing, solved.candidates.rejected))
+    rejected = solved.candidates.rejected
+    warnings = plan_warnings(plan, scenario, fleet, problem.pricing, rejected)
+    return replace(plan, warnings=warnings, unpriced=unpriced_parts(rejected, problem.pricing))
 
 
 def service_of(solved: Solved, shelf: Shelf, at: Situation, alone: Mapping[str, int]) -> ServicePlan:

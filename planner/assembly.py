@@ -62,6 +62,8 @@ def system_faults(machine: Machine) -> Iterator[tuple[str, str]]:
     if cpu.platform not in chassis.cpu_platforms:
         fits = ", ".join(chassis.cpu_platforms)
         yield "cpu", f"'{cpu.id}' is {cpu.platform}; {chassis.id} takes {fits}"
+    if dimm.generation != cpu.memory_generation:
+        yield "dimms", f"'{dimm.id}' is {dimm.generation}; '{cpu.id}' takes {cpu.memory_generation}"
     if system.dimms.count > chassis.dimm_slots:
         yield "dimms", f"{system.dimms.count} DIMMs do not fit {chassis.dimm_slots} slots of {chassis.id}"
     if dimm.capacity_bytes > chassis.max_dimm_bytes:

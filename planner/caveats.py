@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 
@@ -230,11 +230,37 @@ def _prices(plan: Plan, fleet: Mapping[Build, int], pricing: Pricing) -> Iterato
                     )
 
 
+_KIND_WORDS = {"gpu": "GPUs", "chassis": "chassis", "cpu": "processors", "dimm": "DIMMs", "drive": "drives"}
+_MOST_NAMES = 6
+"""So many parts are all named; of more the first few of each kind, or the list hides the other warnings."""
+
+
+def unpriced_parts(rejected: Rejections, pricing: Pricing) -> tuple[str, ...]:
+    """Return the parts that kept builds out for want of a price, in the order met."""
+    return tuple(part for part in rejected.unpriced if part not in pricing.catalog.systems())
+
+
+def unpriced_words(parts: Sequence[str], pricing: Pricing) -> str:
+    """Return these parts in a line: all names where they are few, else how many of which kind and some of them."""
+    if len(parts) <= _MOST_NAMES:
+        return ", ".join(parts)
+    kinds: dict[str, list[str]] = {}
+    for part in parts:
+        kind = str(getattr(pricing.catalog.find(part), "kind", "part"))
+        kinds.setdefault(_KIND_WORDS.get(kind, f"{kind}s"), []).append(part)
+    said = "; ".join(_some(kind, names) for kind, names in kinds.items())
+    return f"{said}. All of them stand under 'unpriced' with --format json"
+
+
+def _some(kind: str, names: Sequence[str]) -> str:
+    few = ", ".join(names[:3])
+    return f"{len(names)} {kind}, such as {few}" if len(names) > 3 else f"{kind} {few}"
+
+
 def _unpriced(rejected: Rejections, pricing: Pricing) -> Iterator[str]:
-    parts = [part for part in rejected.unpriced if part not in pricing.catalog.systems()]
+    parts = unpriced_parts(rejected, pricing)
     if parts:
-        names = ", ".join(parts)
-        yield f"not offered for want of a price in '{pricing.book.id}': {names}"
+        yield f"not offered for want of a price in '{pricing.book.id}': {unpriced_words(parts, pricing)}"
 
 
 def _to_be_had(plan: Plan, scenario: Scenario, pricing: Pricing) -> Iterator[str]:

@@ -323,6 +323,14 @@ class Engine:
     evidence: Mapping[str, Evidence] = field(default_factory=dict)
     note: str = ""
 
+    def architecture_fault(self, architecture: str) -> str:
+        """Return why nothing can be said of a GPU architecture; empty where some rule names it."""
+        known = {a for rule in (*self.kv_formats, *self.weight_formats) for a in rule.architectures}
+        if architecture in known:
+            return ""
+        names = ", ".join(sorted(known))
+        return f"the profile of {self.name} {self.version} says nothing of {architecture}; it knows {names}"
+
     def kv_format_fault(self, kv_format: str, family: str, architecture: str, groups: Sequence[object] = ()) -> str:
         """Return why this KV format cannot be used there; empty where it can.
 
@@ -331,6 +339,8 @@ class Engine:
         groups : sequence of Attention
             The model's groups of layers, whose heads the kernels must take.
         """
+        if fault := self.architecture_fault(architecture):
+            return fault
         rules = [r for r in self.kv_formats if family in r.families]
         there_rules = [r for r in rules if architecture in r.architectures]
         legal = [r.format for r in there_rules if not r.heads_fault(groups)]
@@ -369,6 +379,8 @@ class Engine:
 
     def weight_format_fault(self, weight_format: str, architecture: str) -> str:
         """Return why this weight format cannot be used there; empty where it can."""
+        if fault := self.architecture_fault(architecture):
+            return fault
         rules = {r.format: r for r in self.weight_formats}
         if weight_format not in rules:
             return f"{self.name} has no weight format '{weight_format}'; {nearest(weight_format, rules)}"

@@ -273,7 +273,7 @@ def _host_options(blank: Build, catalog: Catalog) -> Iterator[Build]:
 
 def populations(chassis: Chassis, cpu: Cpu, dimm: Dimm) -> tuple[int, ...]:
     """Return the balanced DIMM counts: one or two on every channel of every socket."""
-    if dimm.capacity_bytes > chassis.max_dimm_bytes:
+    if dimm.capacity_bytes > chassis.max_dimm_bytes or dimm.generation != cpu.memory_generation:
         return ()
     channels = chassis.n_cpus * cpu.memory_channels
     counts = [channels] + ([2 * channels] if cpu.speed_2dpc else [])

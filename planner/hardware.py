@@ -25,6 +25,9 @@ from planner.fields import (
 from planner.prices import PriceBook
 from planner.wiring import Topology
 
+Generation = Literal["ddr4", "ddr5"]
+"""Of memory: modules and boards of different generations do not fit each other."""
+
 
 @record
 class Part:
@@ -119,6 +122,8 @@ class Cpu(Part):
         Generation, such as ``xeon-emr``; a chassis names those it takes.
     memory_channels : int
         Per socket.
+    memory_generation : {'ddr4', 'ddr5'}
+        Which modules go into its board.
     speed_1dpc, speed_2dpc : int
         MT/s with one and with two DIMMs per channel; 0 where two do not go.
     power_w : int
@@ -129,6 +134,7 @@ class Cpu(Part):
     vendor: Text
     platform: Text
     memory_channels: Count
+    memory_generation: Generation = "ddr5"
     speed_1dpc: Count
     speed_2dpc: Whole
     power_w: Watts
@@ -136,9 +142,10 @@ class Cpu(Part):
 
 @record
 class Dimm(Part):
-    """A memory module: a registered DDR5 DIMM."""
+    """A memory module: a registered DIMM of one generation."""
 
     kind: Literal["dimm"] = "dimm"
+    generation: Generation = "ddr5"
     capacity_bytes: Bytes
     speed: Count
     power_w: Watts
@@ -154,6 +161,9 @@ class Drive(Part):
         Whether it carries the KV cache or the operating system.
     form_factors : tuple of str
         Bays it fits.
+    read_iops, write_iops : int or None
+        Random accesses of 4 KiB per second at steady state, for the reader: plans move long
+        runs and count bytes per second. None where not known.
     dwpd : Fraction
         Rated drive writes per day over the warranty.
     warranty_years : int or None
@@ -167,6 +177,8 @@ class Drive(Part):
     capacity_bytes: Bytes
     read_bytes_per_s: BytesPerSecond
     write_bytes_per_s: BytesPerSecond
+    read_iops: Count | None = None
+    write_iops: Count | None = None
     dwpd: Number
     warranty_years: Count | None = None
     power_w: Watts

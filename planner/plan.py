@@ -245,6 +245,8 @@ class Plan:
         The documents behind the prices of the bill of materials.
     spare_cents : int or None
         What the spare groups cost: capex minus that of the same scenario without them.
+    unpriced : tuple of str
+        Parts that kept builds out because the price book does not have them.
     """
 
     scenario: str
@@ -266,6 +268,7 @@ class Plan:
     mean_nodes: int | None
     sources: tuple[Source, ...]
     warnings: tuple[str, ...]
+    unpriced: tuple[str, ...] = ()
     provenance: Mapping[str, Any] = field(default_factory=dict)
 
     @property

@@ -393,13 +393,19 @@ def _can_grow(build: Build) -> bool:
 def _filled(build: Build, catalog: Catalog) -> Build:
     """Return the build with as much memory and as many drives as its chassis takes, at the old cost and watts."""
     chassis = build.core.chassis
-    dimms = [dimm for dimm in catalog.dimms().values() if dimm.capacity_bytes <= chassis.max_dimm_bytes]
+    dimms = [
+        dimm
+        for dimm in catalog.dimms().values()
+        if dimm.capacity_bytes <= chassis.max_dimm_bytes and dimm.generation == build.cpu.memory_generation
+    ]
     fits = [
         drive
         for drive in catalog.drives().values()
         if drive.role == "data" and set(drive.form_factors) & set(chassis.drive_form_factors)
     ]
-    dimm = max(dimms, key=lambda dimm: dimm.capacity_bytes, default=build.dimm)
+    # The largest module may be slower than others: as fast as the fastest, no build is above this one.
+    largest = max(dimms, key=lambda dimm: dimm.capacity_bytes, default=build.dimm)
+    dimm = replace(largest, speed=max((dimm.speed for dimm in dimms), default=largest.speed))
     drive = max(fits, key=lambda drive: drive.capacity_bytes, default=None)
     bays = chassis.drive_bays if drive else 0
     return replace(build, dimm=dimm, dimms=chassis.dimm_slots, drive=drive, drives=bays)

@@ -290,6 +290,7 @@ def plan_data(plan: Plan) -> dict[str, Any]:
         },
         "verified": plan.verified,
         "warnings": list(plan.warnings),
+        "unpriced": list(plan.unpriced),
         "provenance": dict(plan.provenance),
     }  # fmt: skip
     return data

@@ -87,7 +87,10 @@ def _of_chassis(catalog: Catalog, name: str, chassis: Chassis, choice: Choice) -
     if cpu not in fits:
         raise UsageError(f"--cpu {cpu.id}: {chassis.id} takes {', '.join(cpu.id for cpu in fits)}")
     dimms = _at_most("--dimms", choice.dimms, _most_dimms(chassis, cpu), chassis.id)
-    dimm = max(catalog.dimms().values(), key=lambda dimm: dimm.speed)
+    modules = [dimm for dimm in catalog.dimms().values() if dimm.generation == cpu.memory_generation]
+    if not modules:
+        raise UsageError(f"{chassis.id}: the catalogue has no {cpu.memory_generation} module for {cpu.id}")
+    dimm = max(modules, key=lambda dimm: dimm.speed)
     drives = _at_most("--drives", choice.drives, chassis.drive_bays, chassis.id)
     nics = _at_most("--nics", choice.nics, chassis.nic_slots, chassis.id)
     own = gpu.host_link_bytes_per_s

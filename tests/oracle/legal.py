@@ -343,6 +343,8 @@ class LegalBuilds:
             channels = chassis.n_cpus * cpu.memory_channels
             for dimm in self.catalog.dimms().values():
                 for count in (channels, 2 * channels) if cpu.speed_2dpc else (channels,):
+                    if dimm.generation != cpu.memory_generation:
+                        continue
                     if count <= chassis.dimm_slots and dimm.capacity_bytes <= chassis.max_dimm_bytes:
                         yield cpu, dimm, count, boot, boots
 
