@@ -45,9 +45,33 @@ def test_chassis_and_other_parts() -> None:
     assert all(CATALOG.parts[kind] for kind in PART_KINDS)
 
 
+# GPUs without a chassis, and why. They serve 'planner fit' and comparisons; no plan can hold them.
+HOMELESS = {
+    "rtx-4090": "has fans of its own", "rtx-5090": "has fans of its own", "rtx-pro-6000-ws": "has fans of its own",
+    "rtx-pro-6000-maxq": "has fans of its own", "gb200": "comes in racks of 72", "gb300": "comes in racks of 72",
+    "mi250x": "sits in machines of supercomputers", "gaudi2": "its machine was not documented",
+    "ascend-910c": "its machine was not documented", "ascend-950pr": "its machine was not documented",
+}  # fmt: skip
+
+
 @pytest.mark.parametrize("gpu", CATALOG.gpus())
 def test_every_gpu_has_a_chassis(gpu: str) -> None:
-    assert [chassis.id for chassis in CATALOG.chassis().values() if gpu in chassis.gpu_models]
+    homes = [chassis.id for chassis in CATALOG.chassis().values() if gpu in chassis.gpu_models]
+    assert bool(homes) != (gpu in HOMELESS), HOMELESS.get(gpu)
+
+
+def test_counts_of_the_first_release() -> None:
+    assert len(CATALOG.gpus()) >= 44
+    assert len(CATALOG.chassis()) >= 45
+    assert {dimm.capacity_bytes // 2**30 for dimm in CATALOG.dimms().values()} >= {32, 48, 64, 96, 128, 256}
+    assert {dimm.generation for dimm in CATALOG.dimms().values()} == {"ddr4", "ddr5"}
+
+
+def test_few_values_of_a_gpu_are_assumed() -> None:
+    """Memory, bandwidth and power decide what fits, how fast and at what cost: less than a tenth is assumed."""
+    paths = ("memory", "memory_bandwidth", "power")
+    found = [gpu.evidence[path].kind for gpu in CATALOG.gpus().values() for path in paths]
+    assert found.count("assumed") < len(found) / 10
 
 
 def test_models() -> None:
