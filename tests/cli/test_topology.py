@@ -78,7 +78,7 @@ def test_every_kind_of_machine_in_every_format(command: Command, machine: str, f
         (("dell-xe9680", "--drives", "17"), 2, "takes 16 at most"),
         (("dell-xe9680", "--nics", "11"), 2, "takes 10 at most"),
         (("dell-xe9680", "--dimms", "33"), 2, "takes 32 at most"),
-        (("dell-xe9680", "--drive", "micron-9550"), 3, "did you mean 'micron-9550-pro"),
+        (("dell-xe9680", "--drive", "micron-9550"), 3, "'micron-9550-pro-3.84tb'"),
         (("dell-xe9680", "--nic", "cx9"), 3, "unknown network card 'cx9'"),
         (("aws-p5", "--gpu", "h200-sxm"), 2, "name a chassis or a system"),
         (("dell-xe9680", "-f", "pdf"), 2, "unknown format"),
