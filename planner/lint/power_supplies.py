@@ -16,17 +16,20 @@ def least_w(catalog: Catalog, chassis: Chassis, gpu: Gpu) -> int | None:
         for cpu in catalog.cpus().values()
         if cpu.platform in chassis.cpu_platforms
         for dimm in catalog.dimms().values()
-        if dimm.capacity_bytes <= chassis.max_dimm_bytes
+        if dimm.capacity_bytes <= chassis.max_dimm_bytes and dimm.generation == cpu.memory_generation
     ]
     return _fixed_w(catalog, chassis, gpu) + min(cpus) if cpus else None
 
 
 def most_w(catalog: Catalog, chassis: Chassis, gpu: Gpu) -> int | None:
     """Return the watts of the largest machine: all sockets, slots and bays full; None without parts."""
-    cpus = [cpu.power_w for cpu in catalog.cpus().values() if cpu.platform in chassis.cpu_platforms]
+    fitting = [cpu for cpu in catalog.cpus().values() if cpu.platform in chassis.cpu_platforms]
+    cpus, generations = [cpu.power_w for cpu in fitting], {cpu.memory_generation for cpu in fitting}
     dimms = [
-        dimm.power_w for dimm in catalog.dimms().values() if dimm.capacity_bytes <= chassis.max_dimm_bytes
-    ]  # fmt: skip
+        dimm.power_w
+        for dimm in catalog.dimms().values()
+        if dimm.capacity_bytes <= chassis.max_dimm_bytes and dimm.generation in generations
+    ]
     forms = set(chassis.drive_form_factors)
     drives = [drive.power_w for drive in catalog.drives().values() if forms & set(drive.form_factors)]
     if not cpus or not dimms:
