@@ -92,7 +92,7 @@ def test_their_layouts(tmp_path: Path, how: str, layout: str) -> None:
     [
         (theirs(how="1,1,8,8,1"), "data-parallel attention with experts that are split is no layout here"),
         (theirs(how="8,1,1,2,4"), "experts over 4 x 2 of 8 ranks are no layout here"),
-        (theirs(system="gb200"), "the catalogue has no GPU 'gb200'"),
+        (theirs(system="tpu9"), "the catalogue has no GPU 'tpu9'"),
         (theirs(model="someone/else"), "the catalogue has no model 'someone/else'"),
     ],
 )
