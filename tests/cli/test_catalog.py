@@ -110,7 +110,7 @@ def test_filters(command: Command, catalog: Catalog) -> None:
     large = {part.id for part in catalog.gpus().values() if part.memory_bytes >= 141 * 10**9}
     assert set(ids(command, "gpu", "--min-memory", "141GB")) == large
     assert "h200-sxm" not in ids(command, "gpu", "--min-memory", "141 GiB")
-    assert set(ids(command, "dimm", "--min-memory", "96GiB")) == {"rdimm-96", "rdimm-128"}
+    assert set(ids(command, "dimm", "--min-memory", "96GiB")) == {"rdimm-96", "rdimm-128", "rdimm-256"}
 
 
 WRONG = {
@@ -170,12 +170,12 @@ def test_two_of_every_kind_can_be_compared(command: Command, catalog: Catalog, k
 @pytest.mark.parametrize(
     ("words", "first"),
     [
-        (("h200-sxm",), "h200-sxm"), (("H200",), "h200-sxm"), ((wide("H200"),), "h200-sxm"),
+        (("h200-sxm",), "h200-sxm"), (("H200",), "h200-nvl"), ((wide("H200"),), "h200-nvl"),
         (("h200", "SXM"), "h200-sxm"),
         (("h200sxm",), "h200-sxm"), (("pm9a3", "7.68"), "samsung-pm9a3-7.68tb"),
         ((wide("samsung 7.68"),), "samsung-pm1743-7.68tb"),
         (("dgx", "b300"), "dgx-b300"), (("MCX75310AAS",), "cx7-400"),
-        (("drive", "qlc", "61"), "solidigm-p5336-61.44tb"),
+        (("drive", "qlc", "p5336", "61"), "solidigm-p5336-61.44tb"),
         (("rdimm64",), "rdimm-64"), (("supermicro", "mi300x"), "smc-8125gs-mi300x"),
     ],
 )  # fmt: skip
