@@ -175,7 +175,7 @@ def test_two_of_every_kind_can_be_compared(command: Command, catalog: Catalog, k
         (("h200sxm",), "h200-sxm"), (("pm9a3", "7.68"), "samsung-pm9a3-7.68tb"),
         ((wide("samsung 7.68"),), "samsung-pm1743-7.68tb"),
         (("dgx", "b300"), "dgx-b300"), (("MCX75310AAS",), "cx7-400"),
-        (("drive", "qlc", "p5336", "61"), "solidigm-p5336-61.44tb"),
+        (("drive", "qlc", "61"), "samsung-bm1743-61.44tb"),
         (("rdimm64",), "rdimm-64"), (("supermicro", "mi300x"), "smc-8125gs-mi300x"),
     ],
 )  # fmt: skip
