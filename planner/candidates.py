@@ -18,7 +18,7 @@ from planner.constraints import FLEET_RULES, GROUP_LIMITS, reach
 from planner.constraints.base import limits_of
 from planner.constraints.first_token import core_seconds
 from planner.constraints.worth import load_seconds, recompute_seconds
-from planner.cores import Offer, Rejections, cores, offer
+from planner.cores import Offer, Offered, Rejections, cores, offer
 from planner.costs import Pricing, group_drivers
 from planner.engines import Cache
 from planner.errors import InfeasibleError, PriceMissingError
@@ -325,7 +325,8 @@ def _by_machine(
     """
     found, pricing, at = halves_of.found, halves_of.pricing, halves_of.at
     groups: dict[tuple[object, ...], list[Way]] = {}
-    for core in cores(scenario, shelf, found, rejected):
+    settled: set[Offered] = set()
+    for core in cores(scenario, shelf, found, rejected, settled):
         hosted, kind = _core_reach(core, found, shelf.catalog, at)
         if hosted == 0:
             rejected.add("limits", f"{core.gpu.id} {core.layout.name}: hosts nothing under '{kind}'")
@@ -336,6 +337,10 @@ def _by_machine(
             continue
         inside = (*core.nics, core.system.boot.part if core.system else shelf.catalog.cluster.boot_drive)
         if not_to_be_had(inside, _fixed_parts(core, shelf.catalog), core, pricing, at, rejected):
+            machine = (core.system.id,) if core.system else (core.chassis.id, core.gpu.id)
+            if pricing.unpriced(iter(machine)):
+                # It could run the model, but has no price: how well is of no interest.
+                settled.add((core.chassis, core.gpu, core.system))
             continue
         key = (core.chassis, core.gpu, core.system, core.n_nodes, core.fabric_nics, _stored(core, halves_of))
         fixed = _fixed(blank_build(core, found, shelf.catalog), pricing, at)

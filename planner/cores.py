@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any
@@ -25,6 +25,10 @@ from planner.scenario import Scenario
 
 STAGES = ("eligibility", "format", "layout", "memory", "slots", "limits", "first token", "region", "delivery", "power")
 """The tests that builds undergo, in order; the last one that any build reached says most."""
+
+
+Offered = tuple[Chassis, Gpu, System | None]
+"""A machine: chassis and GPU, and the whole system where it is sold as one."""
 
 
 @dataclass
@@ -79,7 +83,7 @@ class Offer:
     """
 
     model: Model
-    machines: tuple[tuple[Chassis, Gpu, System | None], ...]
+    machines: tuple[Offered, ...]
     engines: tuple[Engine, ...]
     cache: Cache
     caches: tuple[KvCache, ...]
@@ -156,7 +160,7 @@ def _no_machine(scenario: Scenario, shelf: Shelf) -> str:
     return f"{scenario.name}: no chassis that 'fleet' allows carries {wanted}; " + "; ".join(takes)
 
 
-def _machines(scenario: Scenario, shelf: Shelf) -> Iterator[tuple[Chassis, Gpu, System | None]]:
+def _machines(scenario: Scenario, shelf: Shelf) -> Iterator[Offered]:
     catalog, fleet = shelf.catalog, scenario.fleet
     for chassis in catalog.chassis().values():
         if chassis.whole_system or (fleet.chassis and chassis.id not in fleet.chassis):
@@ -170,39 +174,61 @@ def _machines(scenario: Scenario, shelf: Shelf) -> Iterator[tuple[Chassis, Gpu, 
             yield catalog.chassis()[system.chassis], catalog.gpus()[system.gpu], system
 
 
-def cores(scenario: Scenario, shelf: Shelf, found: Offer, rejected: Rejections) -> Iterator[Core]:
+def cores(
+    scenario: Scenario, shelf: Shelf, found: Offer, rejected: Rejections, settled: Collection[Offered] = ()
+) -> Iterator[Core]:
     """Yield the legal cores; count why others are not.
 
     What filters, limits and rates differ in does not change a core: it is worked out once for all of them.
+    Of machines that whoever asks puts into `settled` on the way no more are made.
     """
     known = _known(*_asked(scenario, shelf, found))
-    for chassis, gpu, system in found.machines:
+    for machine in found.machines:
+        chassis, gpu, system = machine
         barred = vendor_fault(scenario.fleet, chassis, gpu, system) or cooling_fault(scenario.fleet, chassis)
         barred = barred or region_fault(scenario.fleet.region, (gpu, chassis, system))
         if barred and not isinstance(system, OwnedMachine):
             rejected.add("eligibility", barred)
             continue
-        for engine in found.engines:
-            for kv in found.caches:
-                fault = kv_fault(engine, kv, found.model, gpu)
+        for core in _of_machine(scenario, shelf, found, machine, rejected, known):
+            yield core
+            if machine in settled:
+                break
+
+
+def _of_machine(
+    scenario: Scenario, shelf: Shelf, found: Offer, machine: Offered, rejected: Rejections,
+    known: dict[tuple[_Base, int, Layout], _Made],
+) -> Iterator[Core]:  # fmt: skip
+    chassis, gpu, system = machine
+    for base in _bases(scenario, found, chassis, gpu, system, rejected):
+        for n_nodes in scenario.fleet.group_nodes:
+            for layout in _wanted(found, chassis.n_gpus, n_nodes):
+                key = (base, n_nodes, layout)
+                if key not in known:
+                    known[key] = _run_as(scenario, shelf, found, base, layout, n_nodes)
+                made, faults = known[key]
+                for stage, words in faults:
+                    rejected.add(stage, words)
+                yield from made
+
+
+def _bases(
+    scenario: Scenario, found: Offer, chassis: Chassis, gpu: Gpu, system: System | None, rejected: Rejections
+) -> Iterator[_Base]:
+    """Yield engines with formats of cache and weights that exist on a GPU."""
+    for engine in found.engines:
+        for kv in found.caches:
+            fault = kv_fault(engine, kv, found.model, gpu)
+            if fault:
+                rejected.add("format", f"{gpu.id}: {fault}")
+                continue
+            for weights in scenario.serving.weights:
+                fault = engine.weight_format_fault(weights, gpu.architecture)
                 if fault:
                     rejected.add("format", f"{gpu.id}: {fault}")
-                    continue
-                for weights in scenario.serving.weights:
-                    fault = engine.weight_format_fault(weights, gpu.architecture)
-                    if fault:
-                        rejected.add("format", f"{gpu.id}: {fault}")
-                        continue
-                    base = _Base(chassis, gpu, system, engine, kv, weights)
-                    for n_nodes in scenario.fleet.group_nodes:
-                        for layout in _wanted(found, chassis.n_gpus, n_nodes):
-                            key = (base, n_nodes, layout)
-                            if key not in known:
-                                known[key] = _run_as(scenario, shelf, found, base, layout, n_nodes)
-                            made, faults = known[key]
-                            for stage, words in faults:
-                                rejected.add(stage, words)
-                            yield from made
+                else:
+                    yield _Base(chassis, gpu, system, engine, kv, weights)
 
 
 _Made = tuple[list[Core], list[tuple[str, str]]]
