@@ -188,13 +188,21 @@ def _fewest_parts(asked: Question, best: Solved, shelf: Shelf) -> Solved | None:
         return best
     small = sorted((builds for parts, builds in sets.items() if len(parts) == least), key=lambda b: _floor(asked, b))
     found: list[Solved] = []
+    most = min(asked.caps.values())
     for builds in small:
-        if _floor(asked, builds) <= min([*asked.caps.values(), *(each.capex for each in found if own[0] == "capex")]):
-            plan = asked.best(builds)
-            found += [plan] if plan is not None else []
+        plan = asked.best(builds) if _floor(asked, builds) <= most else None
+        if plan is not None:
+            found.append(plan)
+            most = min(most, plan.capex) if own[0] == "capex" else most
     if found:
         return _first(found)
-    return _mixed(asked, scenario, every)
+    # What has fewer parts than the best plan, and more than the least, is made of builds that have fewer.
+    had = measure("parts", best)
+    assert had is not None
+    fewer = [build for build in every if len(distinct_parts(build)) < had]
+    if had - 1 <= least or not fewer:
+        return best
+    return (_mixed(asked, scenario, fewer) or best) if len(fewer) <= _MOST_MIXED else None
 
 
 def _mixed(asked: Question, scenario: Scenario, every: Sequence[Build]) -> Solved | None:
