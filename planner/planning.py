@@ -16,6 +16,7 @@ from planner.hardware import Gpu
 from planner.interrupts import held, interrupted, session
 from planner.joint import at_mean, best_of, by_content, candidates_of, without_spares
 from planner.loading import Shelf
+from planner.objectives import OBJECTIVES
 from planner.owned import with_owned
 from planner.plan import Plan, RunnerUp
 from planner.problem import Problem, Situation
@@ -25,15 +26,20 @@ from planner.separation import Search, taken_apart
 from planner.solve import as_bought, least_possible, solve
 from planner.verify import verify
 
-__all__ = ["Question", "Solved", "finish_plan", "make_plan", "pricing_of", "question_of", "solve_scenario"]
+__all__ = ["Question", "Solved", "finish_plan", "make_plan", "money_of", "pricing_of", "question_of", "solve_scenario"]
 _LEAST_BESIDE_S = 0.5
+
+
+def money_of(scenario: Scenario) -> str:
+    """Return the first money among a scenario's objectives, capex where there is none."""
+    return next((kind for kind in scenario.objectives if OBJECTIVES[kind].unit == "cents"), "capex")
 
 
 def pricing_of(scenario: Scenario, shelf: Shelf) -> Pricing:
     """Return the scenario's prices; InputError if it names no known book."""
     book, limits = book_of(shelf.catalog, scenario.finance), scenario.limits
-    money = next((kind for kind in scenario.objectives if kind in ("capex", "tco")), "capex")
-    return Pricing(shelf.catalog, book, scenario.finance, limits.stock, limits.maximum, money == "tco")
+    by_term = money_of(scenario) == "tco"
+    return Pricing(shelf.catalog, book, scenario.finance, limits.stock, limits.maximum, by_term=by_term)
 
 
 def solve_scenario(

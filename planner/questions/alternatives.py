@@ -13,10 +13,9 @@ from planner.formulation.caps import least_of
 from planner.interrupts import held, interrupted
 from planner.joint import candidates_of
 from planner.loading import Shelf
-from planner.objectives import OBJECTIVES
 from planner.objectives.parts import distinct_parts
 from planner.plan import Plan
-from planner.planning import Question, Solved, finish_plan, question_of, solve_scenario
+from planner.planning import Question, Solved, finish_plan, money_of, question_of, solve_scenario
 from planner.problem import Situation
 from planner.questions.delivery import lead_time_days, soonest, without_lead_time
 from planner.scenario import Scenario
@@ -112,7 +111,7 @@ def alternatives(
         # Says which limits leave no plan.
         solve_scenario(scenario, shelf, solver, question.left_s)
         raise InfeasibleError("no plan")
-    money = next((kind for kind in scenario.objectives if OBJECTIVES[kind].unit == "cents"), "capex")
+    money = money_of(scenario)
     cap = math.floor(best.value_of(money) * (1 + within))
     asked = replace(question, caps={money: cap})
     with held():
