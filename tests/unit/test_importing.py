@@ -840,7 +840,8 @@ def test_wrong_values(key: str, value: str, words: str, tmp_path: Path) -> None:
 
 
 def test_infinity_does_not_matter_where_nothing_does(tmp_path: Path) -> None:
-    made(tmp_path, hf.NEMOTRON_SUPER | {"time_step_limit": [0.0, float("inf")]})
+    endless = made(tmp_path, hf.NEMOTRON_SUPER | {"time_step_limit": [0.0, float("inf")]})
+    assert endless.model.weights == made(tmp_path, hf.NEMOTRON_SUPER).model.weights
 
 
 def test_unknown_keys_are_refused(tmp_path: Path) -> None:
